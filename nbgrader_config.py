@@ -27,6 +27,9 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# `nbgrader zip_collect` knows the downloads of Canvas and Moodle.
+c.ZipCollectApp.collector_plugin = "autograder.download_collector.DownloadCollector"
+
 # `nbgrader validate` runs a notebook on its owner's machine; there, a cell that loads SmolLM2 may take longer
 # than the 30 seconds that nbgrader gives it.
 c.Execute.timeout = 300

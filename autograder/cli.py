@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from autograder.commands.base import Group
+from autograder.commands.base import CommandGroup
 from autograder.commands.course import doctor, export, students
 from autograder.commands.grade import check, demo, grade, regrade
 from autograder.commands.lessons import (
@@ -25,7 +25,7 @@ COMMANDS = (
 )  # fmt: skip
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--course",
     type=click.Path(path_type=Path),

@@ -49,7 +49,7 @@ def grid(maps: Tensor, queries: Sequence[str], keys: Sequence[str], *, draw: Dra
 def scores(matrix: Tensor, title: str) -> Axes:
     """Draw one score for each head (L, H): layers down, heads across, with numbers."""
     layers, heads = matrix.shape
-    ax = panel(2.2 + 0.8 * heads, 1.6 + 0.5 * layers)
+    ax = panel(2.2 + 0.8 * heads, 1.6 + 0.44 * layers)
     names = ([f"layer {place}" for place in range(layers)], [f"{place}" for place in range(heads)])
     heatmap(matrix, *names, title=title, ax=ax)
     ax.tick_params(axis="x", rotation=0)

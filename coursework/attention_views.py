@@ -26,7 +26,8 @@ VIS_ID: Final = re.compile(r"bertviz-[0-9a-f]{32}")
 
 # What bertviz asks of require.js, answered with what is in the frame.
 SHIM: Final = "var require={config(){}},requirejs=(names,draw)=>draw(jQuery,d3);"
-# The model view is 970 pixels wide: let it shrink with a narrow page.
+TABLE, MENU = 970, 70  # pixels: how wide bertviz draws a model view, and how high the menu above it is
+# Let it shrink with a narrow page.
 SHRINK: Final = """new MutationObserver(() => {
   const svg = document.querySelector("svg[width='970']");
   if (svg) svg.setAttribute("viewBox", `0 0 970 ${svg.getAttribute("height")}`);
@@ -93,10 +94,7 @@ def model_view(  # noqa: PLR0917 - the arguments are bertviz's, in its order
 
 
 def _picture(
-    draw: Callable[..., HTML],
-    options: dict[str, Any],
-    title: str,
-    height: Callable[[Mapping[str, Any]], float],
+    draw: Callable[..., HTML], options: dict[str, Any], title: str, height: Callable[[Mapping[str, Any]], str]
 ) -> HTML | None:
     """Let bertviz draw rounded layers (1, H, T, S), put the result into a frame, and return or show it."""
     html_action = options.pop("html_action")
@@ -126,9 +124,9 @@ def _picture(
     )
     page = VIS_ID.sub("bertviz", page)
     inside = page.replace("&", "&amp;").replace("'", "&#39;")  # the scripts have more " than '
-    style = f"width:100%;height:{height(drawn):.0f}px;border:0;display:block;background:#fff"
+    style = f"width:100%;{height(drawn)};border:0;display:block;background:#fff"
     frame = f'<iframe title="{title}" sandbox="allow-scripts" style="{style}" srcdoc='
-    html = HTML(f"<div>{frame}'{inside}'></iframe></div>")
+    html = HTML(f"<div style='container-type:inline-size'>{frame}'{inside}'></iframe></div>")
     return html if html_action == "return" else display(html)
 
 
@@ -144,13 +142,18 @@ def _rows(params: Mapping[str, Any]) -> int:
     return max(max(len(view["left_text"]), len(view["right_text"])) for view in views)
 
 
-def _head_height(params: Mapping[str, Any]) -> float:
+def _head_height(params: Mapping[str, Any]) -> str:
     """Return the height of a head view: a line a token, under the choices and the colours."""
-    return 1.3 * (22.5 * _rows(params) + 90)
+    return f"height:{1.3 * (22.5 * _rows(params) + 90):.0f}px"
 
 
-def _model_height(params: Mapping[str, Any]) -> float:
-    """Return the height of a model view: its table, or the enlarged picture where that is more."""
+def _model_height(params: Mapping[str, Any]) -> str:
+    """Return the height of a model view: its table, or the enlarged picture where that is more.
+
+    On a page narrower than the table, the table shrinks with it, and the menu above does not.
+    """
     rows, layers = _rows(params), len(params["include_layers"])
     table = layers * (84 / params["total_heads"] * rows + 10) + 38
-    return float(max(table, 18 * rows + 55)) + 70
+    drawing = max(table, 18 * rows + 55)
+    narrow = f"calc({MENU}px + {100 * drawing / TABLE:.0f}cqw)"
+    return f"height:{drawing + MENU:.0f}px;height:min({drawing + MENU:.0f}px,{narrow})"

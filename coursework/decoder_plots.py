@@ -6,7 +6,7 @@ from typing import Final
 from matplotlib.figure import Figure
 from torch import Tensor
 
-from coursework.plots import frame, heatmap, panels
+from coursework.plots import ROW, frame, heatmap, panels
 
 STILL: Final = 1e-4  # less than this is rounding
 
@@ -20,7 +20,7 @@ def movements(
     A solid frame marks what moved and should not, a dashed one what should have moved and did not.
     """
     width = len(maps) * (1.2 + 0.56 * len(columns))
-    figure, (axes,) = panels(1, len(maps), width, 2.2 + 0.55 * len(rows[0]))
+    figure, (axes,) = panels(1, len(maps), width, 2.2 + ROW * len(rows[0]))
     top = max(STILL, *(float(moved.max()) for moved, _ in maps.values()))
     for ax, names, (title, (moved, right)) in zip(axes, rows, maps.items(), strict=False):
         heatmap(moved, names, columns, title=title, limits=(0.0, top), ax=ax)

@@ -30,9 +30,11 @@ def by_head(
     """
     width = 1.1 + sum(0.2 + 0.59 * matrix.size(1) for matrix in matrices.values())
     below = 0.8 if columns else 0.0
-    figure, (axes,) = panels(1, len(matrices), width, 2.0 + below + 0.55 * len(rows))
+    figure, (axes,) = panels(1, len(matrices), width, 2.0 + below + 0.4 * len(rows))
     for ax, (name, matrix) in zip(axes, matrices.items(), strict=True):
         heatmap(matrix, rows, [""] * matrix.size(1), limits=limits, ax=ax)
+        for number in ax.texts:
+            number.set_text(number.get_text().removesuffix(".00"))  # a narrow cell has no room for "10.00"
         ax.tick_params(labelleft=ax is axes[0])
         ax.set_title(name, pad=42)
         _bracket_heads(ax, matrix.size(1), num_heads)
@@ -60,7 +62,7 @@ def leaks(maps: Mapping[str, Tensor], tokens: Sequence[str]) -> Figure:
 def gallery(weights: Tensor, tokens: Sequence[str]) -> Figure:
     """Draw the weights (H, S, S) of all heads of a layer, small and without numbers, six to a row."""
     lines = -(-len(weights) // 6)
-    figure: Figure = plt.figure(figsize=(12.0, 2.6 * lines))
+    figure: Figure = plt.figure(figsize=(12.0, 2.2 * lines))
     for head, matrix in enumerate(weights):
         ax = figure.add_subplot(lines, 6, head + 1)
         ax.imshow(matrix.detach().numpy(), cmap="Blues", vmin=0, vmax=1)

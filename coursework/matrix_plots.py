@@ -12,12 +12,13 @@ from torch import Tensor
 
 from coursework.plots import MUTED
 
-CELL_WIDTH, CELL_HEIGHT = 0.62, 0.44  # inches
+CELL_WIDTH, CELL_HEIGHT = 0.62, 0.38  # inches
 GAP: Final = 0.25
 WIDEST: Final = 9.4  # inches of a line: as many pixels, at 100 an inch, as a page shows without shrinking it
 TYPE: Final = 15  # points, as in all live figures
 LETTER: Final = 0.125  # inches that a letter of a row's label takes
-TOP, BOTTOM = 1.35, 0.1  # room for the column labels and the name, and below the last row
+TURNED: Final = 0.075  # inches of height that a letter of a column's label takes, which is turned
+TOP, BOTTOM = 0.4, 0.1  # room for the name of a matrix, and below its last row
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,12 @@ class Matrix:
         """Inches from the row labels to the last column."""
         return self.left + CELL_WIDTH * self.values.size(1)
 
+    @property
+    def above(self) -> float:
+        """Inches from the first row to the name, which the column labels take."""
+        letters = max(len(label.strip("$")) for label in self.columns)
+        return 0.22 + TURNED * letters if letters else 0.18
+
 
 def equation(*parts: Matrix | str) -> Figure:
     """Draw matrices and the signs between them (such as "×"), all cells of one size.
@@ -50,7 +57,7 @@ def equation(*parts: Matrix | str) -> Figure:
     What is wider than a page goes on in another line, so that no page has to shrink the type.
     """
     lines = _lines(parts)
-    heights = [TOP + CELL_HEIGHT * _tallest(line) + BOTTOM for line in lines]
+    heights = [_over(line) + _under(line) for line in lines]
     width, height = max(map(_width, lines)), sum(heights)
     figure: Figure = plt.figure(figsize=(width, height), layout="none")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -58,7 +65,7 @@ def equation(*parts: Matrix | str) -> Figure:
     ax.set_axis_off()
     for line, high in zip(lines, heights, strict=True):
         height -= high
-        _draw_line(ax, line, height + BOTTOM + CELL_HEIGHT * _tallest(line) / 2)
+        _draw_line(ax, line, height + _under(line))
     return figure
 
 
@@ -85,8 +92,18 @@ def _width(line: Sequence[Matrix | str]) -> float:
     return sum(map(_wide, line)) + GAP * (len(line) + 1)
 
 
-def _tallest(line: Sequence[Matrix | str]) -> int:
-    return max(part.values.size(0) for part in line if isinstance(part, Matrix))
+def _over(line: Sequence[Matrix | str]) -> float:
+    """Return the inches that a line takes over its middle."""
+    return TOP + max(_half(part) + part.above for part in line if isinstance(part, Matrix))
+
+
+def _under(line: Sequence[Matrix | str]) -> float:
+    """Return the inches that a line takes under its middle."""
+    return BOTTOM + max(_half(part) for part in line if isinstance(part, Matrix))
+
+
+def _half(matrix: Matrix) -> float:
+    return CELL_HEIGHT * matrix.values.size(0) / 2
 
 
 def _draw_line(ax: Axes, line: Sequence[Matrix | str], middle: float) -> None:
@@ -94,7 +111,7 @@ def _draw_line(ax: Axes, line: Sequence[Matrix | str], middle: float) -> None:
     x = GAP
     for part in line:
         if isinstance(part, Matrix):
-            _draw(ax, part, x + part.left, middle + CELL_HEIGHT * part.values.size(0) / 2)
+            _draw(ax, part, x + part.left, middle + _half(part))
         else:
             ax.text(x + _wide(part) / 2, middle, part, ha="center", va="center", size=17)
         x += _wide(part) + GAP
@@ -119,6 +136,5 @@ def _draw(ax: Axes, matrix: Matrix, left: float, top: float) -> None:
     for column, label in enumerate(matrix.columns):
         x = left + (column + 0.35) * CELL_WIDTH
         ax.text(x, top + 0.06, label, rotation=35, ha="left", va="bottom", size=TYPE)
-    above = 0.95 if any(matrix.columns) else 0.18
     middle = left + columns * CELL_WIDTH / 2
-    ax.text(middle, top + above, matrix.name, ha="center", va="bottom", size=TYPE + 1, weight="bold")
+    ax.text(middle, top + matrix.above, matrix.name, ha="center", va="bottom", size=TYPE + 1, weight="bold")

@@ -25,6 +25,7 @@ WRONG: Final = "#D55E00"
 ACCENT: Final = "#CC79A7"
 MUTED: Final = "#8A8A8A"
 WIDEST: Final = 12.4  # inches; a slide makes wider figures smaller, and their type too small to read
+ROW: Final = 0.48  # inches of a heat map's row; eight of them leave a slide room for a sentence
 CYCLE: Final = (QUERY, WRONG, VALUE, KEY, ACCENT, "#56B4E9", MUTED)
 
 
@@ -59,7 +60,7 @@ def heatmap(
     two colours. Entries that are NaN are left grey and named.
     """
     if ax is None:
-        ax = panel(2.4 + 0.8 * len(columns), 1.4 + 0.55 * len(rows))
+        ax = panel(2.4 + 0.8 * len(columns), 1.4 + ROW * len(rows))
     colours = mpl.colormaps["RdBu_r" if limits[0] < 0 else "Blues"].with_extremes(bad="#D9D9D9")
     matrix = matrix.detach()
     ax.imshow(matrix.numpy(), cmap=colours, vmin=limits[0], vmax=limits[1], aspect="auto")
@@ -82,7 +83,7 @@ def heatmaps(
 ) -> Figure:
     """Draw several matrices (R, C) side by side, each under its title, on one colour scale."""
     width = len(matrices) * (1.1 + 0.56 * len(columns))
-    figure, axes = panels(1, len(matrices), min(width, WIDEST), 1.6 + 0.55 * len(rows))
+    figure, axes = panels(1, len(matrices), min(width, WIDEST), 1.6 + ROW * len(rows))
     for ax, (title, matrix) in zip(axes[0], matrices.items(), strict=True):
         heatmap(matrix, rows, columns, title=title, limits=limits, ax=ax)
     return figure
@@ -208,7 +209,8 @@ def curves(
         ax.set_xscale("log", base=base)
         ax.set_xticks(list(x), [f"{tick:g}" for tick in x])
         ax.minorticks_off()
-    ax.set_ylim(bottom=min(0.0, *chain(*named.values())))
+    low, high = min(0.0, *chain(*named.values())), max(chain(*named.values()))
+    ax.set_ylim(low, high + 0.06 * (high - low))  # no marker is cut off
     ax.set(xlabel=labels[0], ylabel=labels[1], title=title)
     ax.legend(frameon=False)
     return ax

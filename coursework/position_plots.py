@@ -33,7 +33,7 @@ def tables(named: Mapping[str, Tensor], *, labels: tuple[str, str] = ("column", 
 
 def waves(encoding: Tensor, pairs: Sequence[int]) -> Figure:
     """Draw the sine and cosine columns of some pairs of an encoding (N, D), one panel a pair."""
-    figure, rows = panels(len(pairs), 1, 9.4, 1.1 + 0.82 * len(pairs))
+    figure, rows = panels(len(pairs), 1, 9.4, 1.1 + 0.66 * len(pairs))
     axes = [ax for (ax,) in rows]
     for ax, pair in zip(axes, pairs, strict=True):
         sine, cosine = encoding.detach()[:, 2 * pair : 2 * pair + 2].T.tolist()
@@ -55,7 +55,7 @@ def dials(before: Tensor, after: Tensor, pairs: Sequence[int], names: tuple[str,
 
     A hand points to (sine, cosine), so it stands upright at angle 0 and turns clockwise.
     """
-    figure, (axes,) = panels(1, len(pairs), 2.3 * len(pairs), 3.2)
+    figure, (axes,) = panels(1, len(pairs), 1.9 * len(pairs), 2.9)
     for ax, pair in zip(axes, pairs, strict=True):
         ax.add_patch(plt.Circle((0, 0), 1, fill=False, color=MUTED, linewidth=1.5))
         hands = ((before, KEY, "--", names[0]), (after, QUERY, "-", names[1]))

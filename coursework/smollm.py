@@ -407,7 +407,7 @@ def next_tokens(prompt: str, count: int = 8) -> dict[str, float]:
         tokens = [model.decode([number]) for number in top.indices.tolist()]
         found = dict(zip(tokens, top.values.tolist(), strict=True))
         _record(_key(prompt, "next"), found)
-    ax = plots.panel(7, 1 + 0.4 * len(found))
+    ax = plots.panel(7, 1 + 0.34 * len(found))
     bars = ax.barh([repr(token) for token in found][::-1], list(found.values())[::-1], color=plots.QUERY)
     ax.bar_label(bars, fmt="%.2f", padding=4)
     ax.set(xlim=(0, 1.1), xlabel="probability of the next token", title=f"{prompt} …")

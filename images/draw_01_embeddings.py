@@ -38,7 +38,7 @@ def step(ax: Axes, y: float, name: str, shape: str) -> None:
 
 def draw_pipeline() -> None:
     """Follow a sentence down from text to vectors."""
-    figure, ax = page(11.2, 5.75)
+    figure, ax = page(11.2, 5.75, high=4.5)
     write(ax, (4.35, 5.4), "“The cat sat.”", size=18)
     ax.text(8.35, 5.4, "text: a string", va="center", color=shade(MUTED, 0.4))
     step(ax, 4.55, "tokenise", "tokens: a list of strings")
@@ -60,7 +60,7 @@ def draw_pipeline() -> None:
 
 def draw_lookup() -> None:
     """Draw one-hot rows times the table: each picks out one row."""
-    figure, ax = page(12.2, 4.4)
+    figure, ax = page(12.2, 4.4, high=3.35)
     picked, colours = (3, 1), (WRONG, VALUE)
     write(ax, (0.55, 3.7), "ids", bold=True)
     write(ax, (2.75, 3.7), "one-hot rows  (S, V)", bold=True)

@@ -37,7 +37,7 @@ def rhythms(ax: Axes, left: float) -> None:
 
 def draw_binary() -> None:
     """Set the binary digits of 0 to 15 beside waves of the same rhythm."""
-    figure, ax = page(9.8, 6.1)
+    figure, ax = page(9.8, 6.1, high=5.0)
     for left, title, draw in ((1.4, "binary digits", digits), (5.9, "waves", rhythms)):
         write(ax, (left + 1.7, 5.8), title, bold=True)
         draw(ax, left)
@@ -51,7 +51,7 @@ def draw_binary() -> None:
 
 def clock(ax: Axes, centre: Point, angle: float, colour: str) -> None:
     """Draw a clock whose hand has turned by `angle` radians from the top, to the right."""
-    radius, (x, y) = 0.62, centre
+    radius, (x, y) = 0.48, centre
     ax.add_patch(Circle(centre, radius, fc=tint(colour, 0.1), ec=colour, lw=2))
     ax.plot([x, x], [y + radius - 0.1, y + radius], color=colour, lw=2)
     end = (x + 0.9 * radius * math.sin(angle), y + 0.9 * radius * math.cos(angle))
@@ -60,16 +60,16 @@ def clock(ax: Axes, centre: Point, angle: float, colour: str) -> None:
 
 def draw_clocks() -> None:
     """Draw the four pairs of d_model 8 as clocks, at three positions."""
-    figure, ax = page(9.6, 6.1)
-    write(ax, (0.95, 5.5), "position", MUTED, bold=True)
+    figure, ax = page(9.6, 4.2)
+    write(ax, (0.95, 3.8), "position", MUTED, bold=True)
     for pair in PAIRS:
         x, speed = 2.9 + 1.8 * pair, 10.0**-pair
-        write(ax, (x, 5.65), f"pair {pair}", COLOURS[pair], bold=True)
-        write(ax, (x, 5.3), f"{speed:g} per step", COLOURS[pair])
+        write(ax, (x, 3.97), f"pair {pair}", COLOURS[pair], bold=True)
+        write(ax, (x, 3.67), f"{speed:g} per step", COLOURS[pair])
         for row, position in enumerate((1, 10, 100)):
-            clock(ax, (x, 4.25 - 1.6 * row), position * speed, COLOURS[pair])
+            clock(ax, (x, 2.9 - 1.15 * row), position * speed, COLOURS[pair])
     for row, position in enumerate((1, 10, 100)):
-        write(ax, (0.95, 4.25 - 1.6 * row), str(position), size=20, bold=True)
+        write(ax, (0.95, 2.9 - 1.15 * row), str(position), size=20, bold=True)
     save(figure, "position_clocks")
 
 

@@ -40,7 +40,7 @@ def lookup(ax: Axes, left: float, title: str, query: str, weights: Sequence[floa
 
 def draw_retrieval() -> None:
     """Contrast a dictionary, which finds one key, with attention, which weighs all of them."""
-    figure, ax = page(13.0, 4.3)
+    figure, ax = page(13.0, 4.3, high=3.3)
     lookup(ax, 0.05, "dictionary: one key, or none", "“mango”", (1.0, 0.0, 0.0))
     lookup(ax, 6.75, "attention: all keys, weighted", "rather\nsweet", soft_weights())
     ax.plot([6.5, 6.5], [0.3, 4.1], color=MUTED, lw=1, ls=":")
@@ -104,7 +104,7 @@ def matrix(
 
 def draw_shapes() -> None:
     """Draw both matrix products to scale, with matching sides in one colour."""
-    figure, ax = page(9.4, 6.2)
+    figure, ax = page(9.4, 6.2, high=4.7)
     t_q, t_k = ("$T_q$", 5, QUERY), ("$T_k$", 7, KEY)
     d_k, d_v = ("$d_k$", 3, ACCENT), ("$d_v$", 4, VALUE)
     matrix(ax, (0.9, 3.9), "Q", t_q, d_k)

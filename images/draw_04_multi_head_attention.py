@@ -80,7 +80,7 @@ def in_memory_order(first: int, columns: int) -> list[list[tuple[int, int]]]:
 
 def draw_split() -> None:
     """Contrast view and transpose with view alone."""
-    figure, ax = page(13.8, 8.7)
+    figure, ax = page(13.8, 8.7, high=4.2)
     words(ax, 1.2, 5.8)
     numbers(ax, (1.2, 5.8), token_rows(0, 6))
     write(ax, (3.06, 6.2), "x: 5 tokens, 6 features", bold=True)
@@ -107,7 +107,7 @@ def _ways(ax: Axes, start: Point) -> None:
 
 def draw_merge() -> None:
     """Contrast transpose and reshape with reshape alone, starting from the heads."""
-    figure, ax = page(13.6, 8.7)
+    figure, ax = page(13.6, 8.7, high=4.4)
     for head, top in enumerate((8.0, 3.9)):
         write(ax, (2.13, top + 0.3), f"head {head}", HEADS[head], bold=True)
         words(ax, 1.2, top)

@@ -12,6 +12,7 @@ from torch import nn
 from coursework.plots import ACCENT, KEY, MUTED, QUERY, VALUE
 
 ATTENTION, FEED, NORM, RESIDUAL = QUERY, KEY, VALUE, ACCENT
+INDEXED = 22  # points: of a name with an index, which is drawn 0.7 times as large and must not be too small
 
 
 def plus(ax: Axes, centre: Point) -> None:
@@ -136,25 +137,25 @@ def draw_feed_forward() -> None:
     for place, word in enumerate(WORDS):
         y = 1.98 - 0.6 * place
         write(ax, (0.33, y), word, size=17, bold=True)
-        cells(ax, (0.75, y), 0.3, x[place].tolist(), MUTED)
-        cells(ax, (4.8, y), 0.24, hidden[place].tolist(), FEED)
-        cells(ax, (10.6, y), 0.3, out[place].tolist(), MUTED)
-        for middle, width, text in ((3.38, 1.9, "$W_1$, $b_1$, ReLU"), (9.62, 1.1, "$W_2$, $b_2$")):
-            box(ax, (middle, y), (width, 0.46), text, FEED, font=17)
-        for start, end in ((1.99, 2.4), (4.36, 4.77), (8.68, 9.04), (10.2, 10.57)):
+        cells(ax, (0.75, y), 0.27, x[place].tolist(), MUTED)
+        cells(ax, (4.95, y), 0.22, hidden[place].tolist(), FEED)
+        cells(ax, (10.7, y), 0.27, out[place].tolist(), MUTED)
+        for middle, width, text in ((3.4, 2.3, "$W_1$, $b_1$, ReLU"), (9.6, 1.4, "$W_2$, $b_2$")):
+            box(ax, (middle, y), (width, 0.5), text, FEED, font=INDEXED)
+        for start, end in ((1.86, 2.22), (4.58, 4.92), (8.5, 8.87), (10.33, 10.67)):
             arrow(ax, (start, y), (end, y))
-    for at, text in ((1.35, "$D$ = 4"), (6.72, "$F$ = 16"), (11.2, "$D$ = 4")):
+    for at, text in ((1.29, "$D$ = 4"), (6.71, "$F$ = 16"), (11.24, "$D$ = 4")):
         write(ax, (at, 2.53), text, size=17, bold=True)
-    for at, text in ((3.3, "the same in every row"), (6.72, "white: 0"), (10.2, "the same in every row")):
+    for at, text in ((3.4, "the same in every row"), (6.71, "white: 0"), (9.9, "the same in every row")):
         write(ax, (at, 0.22), text, FEED, size=17)
     save(figure, "encoder_feed_forward")
 
 
 def draw_residual() -> None:
     """Draw the residual path through two layers; sublayers branch off and are added back to it."""
-    figure, ax = page(11.9, 2.6)
-    y, top, thick = 1.17, 2.2, shade(RESIDUAL, 0.1)
-    write(ax, (0.2, y), "$x$", size=19)
+    figure, ax = page(11.9, 2.95)
+    y, top, thick = 1.2, 2.42, shade(RESIDUAL, 0.1)
+    write(ax, (0.2, y), "$x$", size=INDEXED)
     arrow(ax, (0.4, y), (11.75, y), thick, 5)
     names = (("attention", ATTENTION), ("feed-forward", FEED)) * 2
     for place, (name, colour) in enumerate(names):
@@ -162,13 +163,13 @@ def draw_residual() -> None:
         ax.plot(left, y, marker="o", markersize=9, color=INK)
         ax.plot([left, left], [y, top], color=INK, lw=2)
         arrow(ax, (left, top), (left + 0.3, top))
-        box(ax, (left + 1.12, top), (1.6, 0.7), f"$f_{place + 1}$\n{name}", colour)
+        box(ax, (left + 1.12, top), (1.6, 0.94), "", colour)
+        write(ax, (left + 1.12, top + 0.2), f"$f_{place + 1}$", size=INDEXED)
+        write(ax, (left + 1.12, top - 0.24), name)
         ax.plot([left + 1.92, left + 2.2], [top, top], color=INK, lw=2)
         arrow(ax, (left + 2.2, top), (left + 2.2, y + 0.24))
         plus(ax, (left + 2.2, y))
-        before = f"x_{place}" if place else "x"
-        text = f"$x_{place + 1} = {before} + f_{place + 1}({before})$"
-        write(ax, (left + 1.95, y - 0.46), text, RESIDUAL)
+        write(ax, (left + 2.2, y - 0.5), f"$x_{place + 1}$", RESIDUAL, size=INDEXED)
     ax.plot([11.7, 9.1], [0.22, 0.22], color=thick, lw=3, ls=":")
     write(ax, (5.85, 0.22), "backwards: the gradient has a path around every sublayer", RESIDUAL)
     ax.plot([2.6, 0.6], [0.22, 0.22], color=thick, lw=3, ls=":")

@@ -81,7 +81,7 @@ def _half(text: str) -> float:
 
 def draw_layer() -> None:
     """Draw the decoder layer from bottom to top."""
-    figure, ax = page(10.6, 8.0)
+    figure, ax = page(10.6, 8.0, high=5.2)
     x = 6.4
     steps = [
         (0.45, "x", MUTED), (1.75, "masked self-attention", QUERY), (2.7, "add, norm1", MUTED),

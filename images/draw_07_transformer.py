@@ -88,7 +88,7 @@ def mask(ax: Axes, left: float, title: str, size: tuple[int, int], seen: list[li
 
 def draw_masks() -> None:
     """Draw the three masks, for seven source tokens (two of them padding) and five target tokens (one)."""
-    figure, ax = page(10.6, 4.5)
+    figure, ax = page(10.6, 4.5, high=3.45)
     source, target = [key < 5 for key in range(7)], [key < 4 for key in range(5)]
     causal = [[key <= query and target[key] for key in range(5)] for query in range(5)]
     mask(ax, 0.7, "encoder self-attention", (7, 7), [source] * 7)
@@ -139,7 +139,7 @@ def draw_decoder_only() -> None:
 
 def draw_greedy() -> None:
     """Draw four steps of greedy decoding."""
-    figure, ax = page(11.6, 4.9)
+    figure, ax = page(11.6, 4.9, high=4.1)
     box(ax, (1.5, 2.4), (2.4, 0.8), "les convolutions\nsont mortes", KEY)
     arrow(ax, (1.5, 2.82), (1.5, 3.38), KEY)
     box(ax, (1.5, 3.8), (2.2, 0.8), "memory", KEY)

@@ -31,8 +31,8 @@ def cell(ax: Axes, corner: tuple[float, float], size: tuple[float, float], weigh
 
 def draw_map() -> None:
     """Draw one map with a row and a column framed."""
-    figure, ax = page(11.6, 5.3)
-    left, top, width, height = 3.85, 4.0, 1.05, 0.66
+    figure, ax = page(11.6, 5.6, high=3.5)
+    left, top, width, height = 3.85, 4.3, 1.05, 0.66
     for row, (query, weights) in enumerate(zip(QUERIES, WEIGHTS, strict=True)):
         y = top - height * (row + 1)
         ax.text(left - 0.2, y + height / 2, query, size=15, ha="right", va="center", color=shade(QUERY))
@@ -48,9 +48,9 @@ def draw_map() -> None:
     row = "one row: a query\nsums to 1"
     ax.text(right + 0.2, top - height * 2.5, row, va="center", color=shade(WRONG))
     ax.add_patch(Rectangle((left + width, bottom), width, height * 5, fill=False, ec=VALUE, lw=3.5))
-    write(ax, (left + width * 1.5, bottom - 0.32), "one column: a key", VALUE)
-    write(ax, (left + width * 1.5, bottom - 0.6), "sums to anything (here 1.40)", VALUE)
-    write(ax, (left + width * 4.9, bottom - 0.32), "padding: always 0", MUTED)
+    write(ax, (left + width * 1.5, bottom - 0.35), "one column: a key", VALUE)
+    write(ax, (left + width * 1.5, bottom - 0.78), "sums to anything (here 1.40)", VALUE)
+    write(ax, (left + width * 4.9, bottom - 0.35), "padding: always 0", MUTED)
     save(figure, "visualisation_map")
 
 
@@ -71,7 +71,7 @@ def matrix(ax: Axes, left: float, top: float, rows: tuple[tuple[float, ...], ...
 
 def draw_rollout() -> None:
     """Draw the paths from position 2 down to the tokens, and the product beside them."""
-    figure, ax = page(13.8, 4.8)
+    figure, ax = page(13.8, 4.8, high=3.6)
     x, levels = (1.9, 3.5, 5.1), (0.8, 2.4, 4.0)
     for level, (y, name) in enumerate(zip(levels, ("tokens", "above layer 0", "above layer 1"), strict=True)):
         write(ax, (0.72, y), name.replace("above ", "above\n"), MUTED)
@@ -135,7 +135,7 @@ def candidate(ax: Axes, y: float, span: tuple[int, int], said: str, colour: str)
 
 def draw_span() -> None:
     """Draw start and end logits, the pair of the two highest, and the two best spans."""
-    figure, ax = page(11.9, 3.8)
+    figure, ax = page(11.9, 3.8, high=3.2)
     write(ax, (centre_of(4), 3.58), "question: Who kept the light?", bold=True)
     for token, word in enumerate(PARAGRAPH):
         write(ax, (centre_of(token), 3.1), word)

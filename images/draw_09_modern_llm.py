@@ -1,6 +1,6 @@
 """Draw the figures of lesson 9, its map among them: `python images/draw_09_modern_llm.py`."""
 
-from draw_map import CROSS, SOURCE, TARGET, WHOLE, Map, frames, inputs, sublayers, wires
+from draw_map import CROSS, SOURCE, TARGET, WHOLE, Map, frames, inputs, legend, sublayers, wires
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 from style import INK, Point, arrow, box, page, save, shade, tint, write
@@ -60,7 +60,7 @@ def stack(ax: Axes, x: float, title: str, parts: tuple[str, ...], last: int) -> 
 
 def draw_changes() -> None:
     """Contrast the decoder-only model of 2017's parts with Llama."""
-    figure, ax = page(13.6, 7.1)
+    figure, ax = page(13.6, 7.1, high=5.2)
     stack(ax, 3.0, "2017, without the encoder", OLD, 4)
     stack(ax, 10.0, "today", NEW, 6)
     arrow(ax, (6.35, 3.4), (7.15, 3.4), WRONG, 4.0)
@@ -173,16 +173,13 @@ def seen_from(built_in: int, at: Point) -> int:
 
 
 def draw_map_09() -> None:
-    """Draw the map of this lesson; below it, instead of eight lessons, two."""
+    """Draw the map of this lesson."""
     figure, ax = page(14.0, 6.75)
     chart = Today(ax, 9)
     for draw in (frames, inputs, sublayers):
         draw(chart)
     wires(ax)
-    legend = Map(ax, 9)
-    legend.part(8, (3.9, 0.5), (7.0, 0.7), "1 to 8 The Transformer of 2017")
-    legend.part(9, (11.0, 0.5), (5.5, 0.7), "9 A language model of today")
-    write(ax, (11.0, 0.98), "you are here", WRONG, bold=True)
+    legend(Map(ax, 9))
     save(figure, "map_09")
 
 

@@ -1,6 +1,6 @@
 """Draw the map at the top of each lesson: `python images/draw_map.py`.
 
-One picture of the whole Transformer, eight times: the parts that a lesson builds are in colour, those
+One picture of the whole Transformer, for lessons 1 to 8: the parts that a lesson builds are in colour, those
 that earlier lessons built are tinted, and the rest are grey. The program prints the markdown line,
 with its alt text, that shows each map.
 """
@@ -17,15 +17,18 @@ from style import INK, Point, arrow, page, save, tint, write
 from coursework.plots import MUTED, QUERY, WRONG
 
 TITLES: Final = (
-    "Token\nembeddings",
-    "Positional\nencoding",
-    "Attention",
-    "Multiple\nheads",
-    "Encoder",
-    "Decoder",
-    "Complete\nmodel",
-    "Attention\nmaps",
+    "1 Token\nembeddings",
+    "2 Positional\nencoding",
+    "3\nAttention",
+    "4 Multiple\nheads",
+    "5\nEncoder",
+    "6\nDecoder",
+    "7 Complete\nmodel",
+    "8 Attention\nmaps",
+    "9 A model\nof today",
 )
+WIDTHS: Final = (1.75, 1.68, 1.4, 1.46, 1.2, 1.22, 1.64, 1.64, 1.5)  # of the lessons along the lower edge
+EXTRA: Final = 9  # the lesson that is for those who want more
 HERE: Final[Mapping[int, str]] = {
     1: "the two embedding layers, which turn source tokens and target tokens into vectors",
     2: "the two positional encodings, which are added right after the embeddings",
@@ -151,12 +154,17 @@ def wires(ax: Axes) -> None:
 
 
 def legend(chart: Map) -> None:
-    """List the lessons along the lower edge, and mark the one that the reader is in."""
-    for place, title in enumerate(TITLES):
-        x = 0.89 + 1.745 * place
-        chart.part(place + 1, (x, 0.5), (1.72, 0.7), f"{place + 1} {title}")
-        if place + 1 == chart.lesson:
+    """List the lessons along the lower edge, the extra one apart, and mark the one that the reader is in."""
+    left = 0.03
+    for lesson, (title, width) in enumerate(zip(TITLES, WIDTHS, strict=True), start=1):
+        left += 0.2 if lesson == EXTRA else 0.0
+        x = left + width / 2
+        chart.part(lesson, (x, 0.5), (width - 0.03, 0.7), title)
+        if lesson == chart.lesson:
             write(chart.ax, (x, 0.98), "you are here", WRONG, bold=True)
+        elif lesson == EXTRA:
+            write(chart.ax, (x, 0.98), "extra", MUTED)
+        left += width
 
 
 def line(lesson: int) -> str:

@@ -21,10 +21,14 @@ Point = tuple[float, float]
 mpl.rcParams["font.size"] = SIZE
 
 
-def page(width: float, height: float) -> tuple[Figure, Axes]:
-    """Start an empty figure; coordinates are inches from its lower left corner, before it is made to fit."""
+def page(width: float, height: float, *, high: float = HIGH) -> tuple[Figure, Axes]:
+    """Start an empty figure; coordinates are inches from its lower left corner, before it is made to fit.
+
+    It gets flatter, down to `high` inches, where a slide is to have room for text beside it: type has
+    one size whatever the figure's.
+    """
     scale = min(1.0, WIDE / width, HIGH / height)
-    figure = plt.figure(figsize=(scale * width, scale * height), facecolor="white")
+    figure = plt.figure(figsize=(scale * width, min(scale * height, high)), facecolor="white")
     ax = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     ax.set(xlim=(0, width), ylim=(0, height))
     ax.set_axis_off()

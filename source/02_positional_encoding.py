@@ -462,7 +462,7 @@ position_plots.tables(similar, labels=("position q", "position p"));
 # %% [markdown]
 # ## Moving on is a rotation
 #
-# Why sines and cosines? Because, as the paper puts it, $\mathrm{PE}(\mathrm{pos} + k)$ is a linear function of $\mathrm{PE}(\mathrm{pos})$ for any fixed offset $k$. The clocks show why: in $k$ positions, clock $i$ turns by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. Compare the angles between the dashed hands, position $p$, and the solid ones, $p + 5$, from row to row.
+# Why sines and cosines? Because, as the paper puts it, $\mathrm{PE}(\mathrm{pos} + k)$ is a linear function of $\mathrm{PE}(\mathrm{pos})$ for any fixed offset $k$. The clocks show why: in $k$ positions, clock $i$ turns by $k / 10000^{2i / d_\mathrm{model}}$, **wherever it stood before**. Compare the angles between the dashed hands, position $p$, and the solid ones, $p + 5$, at position 0 and at position 40.
 
 # %% demo
 table = sinusoidal_encoding(64, 8)
@@ -470,7 +470,7 @@ for p in (0, 40):
     position_plots.dials(table[p], table[p + 5], range(3), (f"position {p}", f"position {p + 5}"))
 
 # %% [markdown]
-# In each column, the solid hand is ahead of the dashed one by the same angle in both rows, measured clockwise: 5 radians for pair 0 (almost 80% of a full turn), 0.5 for pair 1 and 0.05 for pair 2.
+# In each pair, the solid hand is ahead of the dashed one by the same angle in both pictures, measured clockwise: 5 radians for pair 0 (almost 80% of a full turn), 0.5 for pair 1 and 0.05 for pair 2.
 
 # %% demo
 @interact(

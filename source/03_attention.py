@@ -755,7 +755,7 @@ check("scaled-dot-product-attention")
 # </details>
 
 # %% [markdown]
-# ## Click on the mask
+# ## What a mask changes
 #
 # Here are the five words again, with your own function and three masks.
 

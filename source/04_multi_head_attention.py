@@ -829,12 +829,6 @@ plots.heatmaps(looks, places, places);
 # ## A head of a real BERT
 #
 # Do heads specialise in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Nothing in its training names a role for the heads of layer 0.
-#
-# <details><summary>More: how was it trained?</summary>
-#
-# Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences.
-#
-# </details>
 
 # %% demo
 from coursework.bert_layers import read_sentence
@@ -873,6 +867,12 @@ if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know the
 
 # %% [markdown]
 # In BERT, *drank* gives 0.94 of its weight to *milk*, its object. (Lesson 8 measures heads more carefully.)
+#
+# <details><summary>More: how was it trained?</summary>
+#
+# Its parent of 12 layers learnt to mimic the attention in the *last* layer of a larger model (Wang et al. 2020, arXiv:2002.10957). Every second layer was kept, then tuned to compare sentences.
+#
+# </details>
 
 # %% [markdown]
 # ### What heads come to specialise in

@@ -71,7 +71,7 @@ torch.set_num_threads(1)  # the fastest setting for tensors this small
 # %% [markdown] slide="slide"
 # ## What a residual connection is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the same kinds of parts as those of this lesson. First it answers as it was trained to. Then a single layer, number 12 counted from 0, no longer adds its input to its outputs.
+# Here is a real language model, SmolLM2, with 135 million trained weights in 30 layers. It is a decoder, but its layers are made of the same kinds of parts as those of this lesson. First it answers as it was trained to. Then a single layer, number 12 counted from 0, no longer adds to the outputs of its two sublayers what went into them.
 
 # %% demo
 from coursework.smollm import write
@@ -80,6 +80,9 @@ question = "What is the capital of France?"
 write(question, "as trained", chat=True, tokens=12)
 write(question, "no residual in layer 12", chat=True, tokens=12,
       residual=lambda x, y: y, layers=[12])
+
+# %% [markdown]
+# All the weights are still the trained ones. Leaving out the two additions of one layer is enough to lose the answer, and at the end of this lesson you will be able to say why.
 
 # %% [markdown]
 # ## The encoder on one page
@@ -100,6 +103,8 @@ write(question, "no residual in layer 12", chat=True, tokens=12,
 # Here $\mu$ and $\sigma^2$ are the mean and variance **of one token's features**. The learnt vectors $\gamma$ and $\beta$ have length D; PyTorch calls them `weight` and `bias`. The constant $\varepsilon$ prevents a division by zero.
 #
 # ![Three tokens with four features each, one token to a row. Each row has its own mean and variance: the, with 1, 1, 3, 3, has mean 2 and variance 1; cat, with 2, 4, 4, 10, has mean 5 and variance 9; sat, with 40, 20, 20, 40, has mean 30 and variance 100. Every feature has the mean of its row subtracted and is divided by the square root of the variance of its row. With gamma 1 and beta 0, the result for the is minus 1, minus 1, 1, 1; for cat minus 1, minus 0.33, minus 0.33, 1.67; for sat 1, minus 1, minus 1, 1. Each row now has mean 0 and variance 1.](images/encoder_layer_norm.svg)
+#
+# Read along a row. The features of *cat* have mean 5 and variance 9, so its 10 becomes (10 − 5) / 3 = 1.67. No number of another row is used.
 #
 # Two details are easy to get wrong:
 #
@@ -138,28 +143,39 @@ class LayerNorm(nn.Module):
 
 # %% test layer-norm 3
 norm = LayerNorm(4)
+names = {name for name, _ in norm.named_parameters(remove_duplicate=False)}
+assert names >= {"weight", "bias"}, (
+    f"The module should have the parameters weight and bias, found {sorted(names)}. "
+    "Is each an nn.Parameter, and set on self under this name?"
+)
 x = torch.tensor([[[2.0, 4.0, 4.0, 10.0], [1.0, 1.0, 1.0, 1.0]]])
 y = norm(x)
 assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}."
 assert y.shape == x.shape, f"The shape should stay {tuple(x.shape)}, but yours is {tuple(y.shape)}."
-assert torch.all(y[0, 1].abs() < 1e-3), (
-    f"A token whose features are all equal should become zeros, got {y[0, 1]}. Where do you use eps?"
-)
+y = y.detach()
 by_hand = torch.tensor([-1.0, -1 / 3, -1 / 3, 5 / 3])
 assert torch.allclose(y[0, 0], by_hand, atol=1e-3), (
-    f"By hand: the mean is 5 and the variance 9, so expected {by_hand}, got {y[0, 0]}. "
-    "Does your variance divide by D or by D − 1?"
+    f"By hand: the mean is 5, the variance 9 and its root 3, so expected {by_hand}, got {y[0, 0]}. "
+    "Print your own mean and variance of this token: are they 5 and 9?"
 )
-assert {name for name, _ in norm.named_parameters()} >= {"weight", "bias"}, (
-    "The module should have the parameters weight and bias. What turns a tensor into a parameter?"
+assert torch.all(y[0, 1].abs() < 1e-3), (
+    f"A token whose features are all equal should become zeros, got {y[0, 1]}. "
+    "Its variance is 0, and 0 / 0 gives nan. Where do you use eps?"
 )
-theirs, mine = nn.LayerNorm(6, eps=0.5), LayerNorm(6, eps=0.5)
-for module in (theirs, mine):
-    ablation.draw_weights(module, seed=1)  # the same numbers for both
-x = torch.randn(3, 5, 6)
-assert torch.allclose(mine(x), theirs(x), atol=1e-5), (
-    "With eps=0.5 and the same weights, the result differs from nn.LayerNorm. Where does eps go?"
-)
+for small, look_at in (
+    (1e-5, "In γ · (…) + β, which one is the weight, and is β added last?"),
+    (0.5, "Is eps added to the variance, inside the square root?"),
+):
+    theirs, mine = nn.LayerNorm(6, eps=small), LayerNorm(6, eps=small)
+    ablation.draw_weights(theirs, seed=1)
+    mine.load_state_dict(theirs.state_dict(), strict=False)  # the same numbers for both
+    x = torch.randn(3, 5, 6)
+    before = x.clone()
+    y = mine(x)
+    assert torch.equal(x, before), "Your norm has changed its input x. Write the results to a new tensor."
+    assert torch.allclose(y, theirs(x), atol=1e-5), (
+        f"With eps={small} and the same weights, the result differs from nn.LayerNorm. {look_at}"
+    )
 print("LayerNorm: the visible tests pass, and it agrees with nn.LayerNorm")
 
 # %% demo
@@ -180,7 +196,7 @@ check("layer-norm")
 #
 # <details><summary>Hint 3: nearly right</summary>
 #
-# Compare your numbers with the ones computed by hand in the test. If yours are too small by the factor $\sqrt{3/4}$, look up the argument of `torch.var` that chooses between D and D − 1. If only the comparison with the large eps fails, check what is inside your square root.
+# The token `[2, 4, 4, 10]` in the test has mean 5 and variance 9. If your variance is 12, look up the argument of `torch.var` that chooses between D and D − 1. If it is 3, you have the standard deviation, whose root has been taken already. If only the comparison with the large eps fails, check what is inside your square root.
 #
 # </details>
 
@@ -258,7 +274,7 @@ for name, change in moved.items():
 #
 # Two linear layers in a row are only one linear layer: $(x W_1) W_2 = x (W_1 W_2)$. Without the ReLU, the extra width would gain nothing.
 #
-# With it, you can read the hidden units as detectors. A unit is positive if the token matches its pattern ("a plural noun after a negation", say), and then it adds its row of $W_2$ to the output (Geva et al. 2021, arXiv:2012.14913).
+# With it, you can read the hidden units as detectors. A unit is positive if the token matches its pattern, and then it adds its row of $W_2$ to the output. In a trained language model, Geva et al. 2021 (arXiv:2012.14913, table 1) found units for texts that end with a time range, and for texts about TV shows.
 #
 # The output is added to the input, so both have width `d_model`. The hidden layer has `d_ff` units: 2048 in the paper, four times `d_model` = 512.
 
@@ -267,7 +283,7 @@ for name, change in moved.items():
 #
 # <details><summary>Answer</summary>
 #
-# Two thirds of a layer's parameters are in its feed-forward network.
+# Two thirds of a layer's parameters are in its feed-forward network. Attention has four matrices of size $D \times D$. The network has two of size $D \times 4D$, which is twice as much.
 #
 # </details>
 
@@ -314,15 +330,19 @@ class FeedForward(nn.Module):
 
 # %% test feed-forward 3
 network = FeedForward(d_model=6, d_ff=10, dropout=0.0)
-sizes = {name: tuple(p.shape) for name, p in network.named_parameters() if name.endswith("weight")}
-expected = {"linear1.weight": (10, 6), "linear2.weight": (6, 10)}
+sizes = {name: tuple(p.shape) for name, p in network.named_parameters(remove_duplicate=False)}
+expected = {"linear1.weight": (10, 6), "linear1.bias": (10,), "linear2.weight": (6, 10), "linear2.bias": (6,)}
 assert {name: sizes.get(name) for name in expected} == expected, (
-    f"Expected the weights {expected}, got {sizes}."
+    f"Expected the parameters {expected}, got {sizes}."
 )
 x = torch.randn(2, 5, 6)
 y = network(x)
 assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}."
 assert y.shape == x.shape, f"The shape should stay {tuple(x.shape)}, but yours is {tuple(y.shape)}."
+assert torch.allclose(network.eval()(x), y, atol=1e-6), (
+    "With dropout=0.0 nothing should be dropped in train mode, but train and eval mode differ. "
+    "Which rate does your dropout get?"
+)
 assert torch.allclose(network(x[:, 2:3]), y[:, 2:3], atol=1e-6), (
     "Token 2 should give the same result alone as in its sentence. Do you process each token separately?"
 )
@@ -331,7 +351,7 @@ nn.init.constant_(network.linear1.bias, -1000.0)  # now no hidden unit is positi
 silent = network.linear2.bias.expand(2, 5, 6)
 assert torch.allclose(network(x), silent), (
     "When all hidden units are negative, the ReLU should leave only the bias of linear2. "
-    "Is the ReLU between the two layers?"
+    "Is the ReLU between the two layers, and is linear2 the last step?"
 )
 tiny = FeedForward(d_model=1, d_ff=1, dropout=0.0)
 for linear in (tiny.linear1, tiny.linear2):  # both return their input
@@ -342,6 +362,11 @@ assert through == [0.0, 0.5], f"A ReLU turns −0.5 into 0 and keeps 0.5, but yo
 dropping = FeedForward(d_model=6, d_ff=2000, dropout=0.5)
 assert not torch.equal(dropping(x), dropping(x)), (
     "In train mode, two calls should drop different units and so differ. Do you use dropout?"
+)
+drops_all = FeedForward(d_model=6, d_ff=10, dropout=1.0)
+assert torch.equal(drops_all(x), drops_all.linear2.bias.expand(2, 5, 6)), (
+    "With dropout=1.0 all hidden features are dropped, which leaves only the bias of linear2. "
+    "Is there one dropout, between the two layers?"
 )
 dropping.eval()
 assert torch.equal(dropping(x), dropping(x)), (
@@ -373,9 +398,9 @@ check("feed-forward")
 # - **Forwards**: a token's own vector, including its position, is carried to the top of the stack even if some sublayers add nothing useful. A sublayer only has to learn what to *change*.
 # - **Backwards**: the derivative of $x + f(x)$ with respect to $x$ is the matrix $I + J_f$, where $J_f$ is the derivative of $f$ (its *Jacobian*). A gradient that travels down N layers is multiplied by 2N such factors. Multiply them out, and one of the terms is the identity $I$: a path on which the gradient passes every sublayer unchanged.
 #
-# ![A thick straight line leads from x on the left through four plus signs, two layers without their norms. Before each plus sign a branch leaves the line, goes through a sublayer, attention and feed-forward in turn, and is added back to the line at the plus sign. The sums are x 1 = x + f 1 of x, then x 2 = x 1 + f 2 of x 1, and so on up to x 4. Below, a dotted arrow leads from right to left: backwards, the gradient has a path around every sublayer.](images/encoder_residual.svg)
+# ![A thick straight line leads from x on the left through four plus signs, two layers without their norms. Before each plus sign a branch leaves the line, goes through a sublayer, attention and feed-forward in turn, and is added back to the line at the plus sign. The sums are named x 1 to x 4. Below, a dotted arrow leads from right to left: backwards, the gradient has a path around every sublayer.](images/encoder_residual.svg)
 #
-# A sum needs two terms of the same shape, so every sublayer returns vectors of width `d_model`.
+# Follow the thick line: it runs from $x$ to $x_4$ through sums alone, $x_1 = x + f_1(x)$, then $x_2 = x_1 + f_2(x_1)$, and so on. A sum needs two terms of the same shape, so every sublayer returns vectors of width `d_model`.
 
 # %% [markdown]
 # ### Where does the norm go?
@@ -384,7 +409,7 @@ check("feed-forward")
 #
 # ![Two chains from left to right. Above, post-norm, as in the paper: x goes into the sublayer and around it, both meet at a plus sign, and the sum goes through layer norm, so the residual path leads through every norm. Below, pre-norm: x goes around, and on the branch it goes first through layer norm and then through the sublayer; both meet at the plus sign, so the residual path contains nothing but sums.](images/encoder_pre_post.svg)
 #
-# The paper normalises **after** the sum, $\mathrm{LN}(x + \mathrm{Sublayer}(x))$. This is called **post-norm**. Its residual path leads through every norm, and each norm rescales the gradient. Many later models, such as GPT-2 (Radford et al. 2019, section 2.3), normalise the **input of the sublayer** instead, $x + \mathrm{Sublayer}(\mathrm{LN}(x))$. This is called **pre-norm**, and it leaves the residual path free of norms. You will build post-norm in this lesson and pre-norm in lesson 6. Lesson 7 shows what post-norm needs in training: a warm-up of the learning rate.
+# The paper normalises **after** the sum, $\mathrm{LN}(x + \mathrm{Sublayer}(x))$. This is called **post-norm**. Its residual path leads through every norm, and each norm rescales the gradient. Many later models, such as GPT-2 (Radford et al. 2019, section 2.3), normalise the **input of the sublayer** instead, $x + \mathrm{Sublayer}(\mathrm{LN}(x))$. This is called **pre-norm**, and it leaves the residual path free of norms. You will build post-norm in this lesson and pre-norm in lesson 6. Lesson 7 shows what post-norm needs in training: a warm-up of the learning rate (Xiong et al. 2020, arXiv:2002.04745).
 
 # %% [markdown]
 # ### Exercise 3: `EncoderLayer` (6 points)
@@ -441,7 +466,7 @@ class EncoderLayer(nn.Module):
 
 # %% test encoder-layer 6
 layer = EncoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=0.0)
-parts = {name for name, _ in layer.named_children()}
+parts = {name for name, _ in layer.named_modules(remove_duplicate=False) if name and "." not in name}
 assert parts >= {"self_attention", "feed_forward", "norm1", "norm2"}, (
     f"Expected the parts self_attention, feed_forward, norm1 and norm2, found {sorted(parts)}."
 )
@@ -449,9 +474,13 @@ assert layer.norm1 is not layer.norm2, "norm1 and norm2 are the same object. Giv
 print("step 1 of 5: the parts are there")
 
 x = torch.randn(3, 6, 8)
+before = x.clone()
 y = layer(x)
 assert isinstance(y, torch.Tensor), (
     f"Expected a tensor, got {type(y).__name__}. What does MultiHeadAttention return?"
+)
+assert torch.equal(x, before), (
+    "Your layer has changed its input x. `x += y` writes into the tensor you were given; `x = x + y` makes a new one."
 )
 assert y.shape == x.shape, f"The shape should stay {tuple(x.shape)}, but yours is {tuple(y.shape)}."
 changed = x.clone()
@@ -469,12 +498,17 @@ for linear in (silent.self_attention.w_o, silent.feed_forward.linear2):  # both 
     nn.init.zeros_(linear.bias)
 assert torch.allclose(silent(x), F.layer_norm(x, (8,)), atol=1e-3), (
     "When the sublayers return zeros, the output should be x, normalised. "
-    "Do you add x to the output of the attention, and is a norm the last step?"
+    "Do you add to the output of each sublayer what it has read, and is a norm the last step?"
 )
 layer.norm1.weight.data.mul_(2.0)
 assert not torch.allclose(layer(x), y, atol=1e-4), "Changing norm1 changes nothing. Do you use it?"
 print("step 3 of 5: residual connection and norm are right")
 
+trained = layer(x)
+assert torch.allclose(layer.eval()(x), trained, atol=1e-6), (
+    "With dropout=0.0 nothing should be dropped in train mode, but train and eval mode differ. "
+    "Does every part with a dropout get the layer's `dropout`?"
+)
 ablation.draw_weights(layer, seed=4)  # random norms too, so that none hides behind ones and zeros
 theirs = ablation.torch_twin(layer, num_heads=2)  # nn.TransformerEncoderLayer with your weights
 assert torch.allclose(layer(x), theirs(x), atol=1e-5), (
@@ -487,13 +521,17 @@ real = torch.arange(6) < torch.tensor([[6], [4], [2]])  # (3, 6): lengths 6, 4 a
 expected = theirs(x, src_key_padding_mask=~real)  # PyTorch: True = padding
 assert torch.allclose(layer(x, real[:, None]), expected, atol=1e-5), (
     "With padding, the output differs from nn.TransformerEncoderLayer with the same weights. "
-    "Does the mask reach the attention?"
+    "Does the mask reach the attention, unchanged?"
 )
 dropping = EncoderLayer(d_model=8, num_heads=2, d_ff=12, dropout=1.0)  # drops everything
 bare = dropping.norm2(dropping.norm1(x))
 assert torch.allclose(dropping(x), bare, atol=1e-6), (
     "With dropout=1.0 in train mode, both sublayers should add nothing. "
     "Do you apply dropout to the output of each?"
+)
+expected = ablation.torch_twin(dropping, num_heads=2)(x)
+assert torch.allclose(dropping.eval()(x), expected, atol=1e-5), (
+    "In eval mode nothing should be dropped, not even with dropout=1.0. Does your dropout know the mode?"
 )
 print("step 5 of 5: mask and dropout are right")
 print("EncoderLayer: the visible tests pass, and it agrees with nn.TransformerEncoderLayer")
@@ -584,22 +622,39 @@ class Encoder(nn.Module):
 
 # %% test encoder 5
 encoder = Encoder(vocab_size=20, d_model=8, num_layers=3, num_heads=2, d_ff=12, dropout=0.0)
+for name in ("embedding", "position", "layers"):
+    assert hasattr(encoder, name), f"The encoder has no part `{name}`. Is it set in __init__, under this name?"
+assert hasattr(encoder.embedding, "embed"), (
+    f"embedding should be a TokenEmbedding, but yours is {type(encoder.embedding).__name__}."
+)
+assert hasattr(encoder.layers, "__len__"), (
+    f"layers should hold all layers, but yours is a single {type(encoder.layers).__name__}."
+)
 assert len(encoder.layers) == 3, f"Expected 3 layers, got {len(encoder.layers)}."
 assert len({id(layer) for layer in encoder.layers}) == 3, "All entries of layers are the same object."
 ids = torch.tensor([[5, 9, 4, 7, 2, 0], [6, 4, 2, 0, 0, 0]])
 mask = padding_mask(ids)  # (2, 1, 6)
 y = encoder(ids, mask)
+assert isinstance(y, torch.Tensor), f"Expected a tensor, got {type(y).__name__}."
 assert y.shape == (2, 6, 8), f"Ids (2, 6) with d_model=8 should give (2, 6, 8), got {tuple(y.shape)}."
 y.square().sum().backward()
-without = [name for name, p in encoder.named_parameters() if p.grad is None]
+unused = [name for name, p in encoder.named_parameters() if p.grad is None]
+without = sorted({".".join(name.split(".")[:2]) for name in unused})
 found = sum(p.numel() for p in encoder.parameters())
 assert not without, f"No gradient reaches {without}. Which part do you create but never use?"
 assert found == 20 * 8 + 3 * 532, (
     f"Expected {20 * 8 + 3 * 532} parameters (160 in the embedding, 532 in each layer), found {found}."
 )
+assert torch.allclose(encoder.eval()(ids, mask), y, atol=1e-5), (
+    "With dropout=0.0 nothing should be dropped in train mode, but train and eval mode differ. "
+    "Do the positional encoding and every layer get `dropout`?"
+)
 short = encoder(ids[1:, :3], mask[1:, :, :3])
 assert torch.allclose(short, y[1:, :3], atol=1e-5), (
     "Padding changes the outputs of the real tokens in sentence 1. Does the mask reach every layer?"
+)
+assert not torch.allclose(encoder(ids)[1, :3], y[1, :3], atol=1e-4), (
+    "Without a mask, the real tokens should read the padding, too. Do you make a mask of your own?"
 )
 other = ids.clone()
 other[0, 3] = 8  # change one token of sentence 0
@@ -610,6 +665,16 @@ assert (moved > 1e-6).all(), (
 swapped = encoder(ids[:1, [1, 0, 2, 3, 4]])
 assert not torch.allclose(swapped[:, [1, 0, 2, 3, 4]], encoder(ids[:1, :5]), atol=1e-3), (
     "Swapping two tokens only swaps their outputs. Where do you add the positions?"
+)
+silent = Encoder(vocab_size=20, d_model=8, num_layers=1, num_heads=2, d_ff=12, dropout=0.0)
+for layer in silent.layers:  # their sublayers return zeros
+    for linear in (layer.self_attention.w_o, layer.feed_forward.linear2):
+        nn.init.zeros_(linear.weight)
+        nn.init.zeros_(linear.bias)
+start = silent.embedding.embed.weight[ids] * math.sqrt(8) + silent.position(torch.zeros(2, 6, 8))
+assert torch.allclose(silent(ids), F.layer_norm(start, (8,)), atol=1e-3), (
+    "When the sublayers return zeros, the output should be the token vectors plus the positions, normalised. "
+    "Is each of the two added once, and are the vectors scaled by √d_model once?"
 )
 longer = Encoder(vocab_size=20, d_model=8, num_layers=1, num_heads=2, d_ff=12, max_len=520)
 assert longer(torch.full((1, 515), 4)).shape == (1, 515, 8), (
@@ -655,6 +720,8 @@ encoder = Encoder(vocab_size=20, d_model=8, num_layers=3, num_heads=2, d_ff=12).
 ablation.draw_weights(encoder, seed=6)
 twins = [ablation.torch_twin(layer, num_heads=2) for layer in encoder.layers]
 
+ids = torch.tensor([[5, 9, 4, 7, 2, 0], [6, 4, 2, 0, 0, 0]])  # (2, 6)
+mask = padding_mask(ids)  # (2, 1, 6)
 ours = ablation.layer_outputs(encoder, ids, mask)  # the output of each layer, (2, 6, 8)
 theirs = encoder.position(encoder.embedding(ids))
 for number, (twin, output) in enumerate(zip(twins, ours)):
@@ -738,10 +805,10 @@ nn.init.normal_(encoder.embedding.embed.weight, std=32**-0.5)  # times √32, th
 sentence = torch.tensor([[5, 9, 13, 7, 21, 2]])
 
 
-def moves(ids, changed, mask=None, changed_mask=None):
+def moves(model, ids, changed, changed_mask=None):
     """How far each output moves if ids (1, S) become `changed` (1, S or more): (S,)."""
     with torch.no_grad():
-        before, after = encoder(ids, mask), encoder(changed, changed_mask)
+        before, after = model(ids), model(changed, changed_mask)
     return (after[:, : ids.size(1)] - before).norm(dim=-1)[0]
 
 
@@ -749,7 +816,7 @@ rows = []
 for position in range(6):
     flipped = sentence.clone()
     flipped[0, position] = 30  # another word in its place
-    rows.append(moves(sentence, flipped))
+    rows.append(moves(encoder, sentence, flipped))
 table = torch.stack(rows)  # (6, 6)
 
 # %% demo
@@ -764,7 +831,7 @@ plots.heatmap(table, [f"change “{word}”" for word in words], words, limits=l
 #
 # <details><summary>Answer</summary>
 #
-# With the mask (bottom row) nothing moves. Without it (middle row) every output moves, about half as far as the unchanged words did when *cat* was replaced. No error is raised: the model just reads its padding.
+# With the mask (bottom row) nothing moves. Without it (middle row) every output moves, by about as much as the unchanged words did when *cat* was replaced: half as far here, and as far or farther with other random weights. No error is raised: the model just reads its padding.
 #
 # </details>
 
@@ -772,15 +839,15 @@ plots.heatmap(table, [f"change “{word}”" for word in words], words, limits=l
 padded = F.pad(sentence, (0, 3))  # (1, 9): <pad> is 0
 cases = {
     "change “cat”": table[1],
-    "3 × <pad>, no mask": moves(sentence, padded),
-    "3 × <pad>, with mask": moves(sentence, padded, None, padding_mask(padded)),
+    "3 × <pad>, no mask": moves(encoder, sentence, padded),
+    "3 × <pad>, with mask": moves(encoder, sentence, padded, padding_mask(padded)),
 }
 plots.heatmap(torch.stack(list(cases.values())), list(cases), words, limits=limits);
 
 # %% [markdown]
 # ## Experiment: cut the residual connections
 #
-# In the trained model above, cutting one residual connection was enough. To see what goes wrong, take an untrained encoder with eight layers and cut all of them. If a sublayer returns $f(x) - x$, the residual connection gives $x + f(x) - x = f(x)$. Everything else stays the same, including the weights.
+# In the trained model above, cutting the two residual connections of one layer was enough. To see what goes wrong, take an untrained encoder with eight layers and cut all of them. If a sublayer returns $f(x) - x$, the residual connection gives $x + f(x) - x = f(x)$. Everything else stays the same, including the weights.
 
 # %% demo
 torch.manual_seed(5)
@@ -802,7 +869,7 @@ outputs = {name: ablation.layer_outputs(each, batch) for name, each in encoders.
 #
 # <details><summary>Answer</summary>
 #
-# Three. Without them they become the same vector within three layers, up to rounding. Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
+# Three. Without them they become the same vector within three layers, up to rounding (the orange line; each mark on the vertical axis is a hundredth of the one above it). Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
 #
 # </details>
 
@@ -854,7 +921,7 @@ for name, accuracies in found.items():
     print(f"{name:27}", *(f"{accuracy:.2f}" for accuracy in accuracies))
 
 # %% [markdown]
-# With residual connections (blue) the token can always be read, and the position in most cases. Without them (orange) the position is at chance (1 in 10) from layer 1 on, and the token does little better: its accuracy falls to about 0.15 (chance is 1 in 16).
+# With residual connections (blue) the token can always be read, and the position in most cases. Without them (orange) the position is at chance (1 in 10) from layer 1 on, and the token does little better: its accuracy falls to 0.2 in layer 1, and further in later layers (chance is 1 in 16).
 #
 # This is **how position survives the stack**. The positional encoding is added once, at the bottom, and the residual connections carry it up together with the token. (Training could find weights that keep more, but only if a gradient reaches them.)
 
@@ -871,14 +938,14 @@ for name, layers in outputs.items():
     print(f"{name:17}", *(f"{x.grad.norm():.4f}" for x in layers))
 
 # %% [markdown]
-# Read the rows from right to left, the way the gradient travels. With residual connections it loses about a fifth on its way from layer 7 to layer 0. Without them it loses almost nine tenths, and what arrives is of little use: the tokens can't be told apart.
+# Read the rows from right to left, the way the gradient travels. With residual connections most of it arrives at layer 0: it loses about a fifth on its way from layer 7. Without them most of it is lost, here almost nine tenths. What arrives is of little use, because the tokens can't be told apart. (With other random weights, the first row loses up to a third, and the second row more than half.)
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** Two encoders of four layers, one without residual connections, learn for 150 steps to reverse a sequence of eight random tokens. Guessing is right 1 time in 16 (0.06). How far does each get?
 #
 # <details><summary>Answer</summary>
 #
-# With residual connections the task is solved. Without them the accuracy stays below 0.2. That encoder has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is usually one of the eight.
+# With residual connections the task is solved. Without them the accuracy stays below 0.2. That encoder has learnt *which* tokens are in the sequence, but not *where*: it gives the same answer at all eight positions, and that answer is one of the eight more often than by chance.
 #
 # </details>
 
@@ -917,6 +984,9 @@ for name, model in learners.items():
     print(f"    the same answer at all positions: {alike:.0%}")
     print(f"    an answer is in the sequence: {present:.0%} (by chance {chance:.0%})")
 encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
+
+# %% [markdown]
+# The blue line reaches 1. The orange one stays near 1 in 8: one token, given as the answer at all eight positions, is right about once if it is in the sequence at all.
 
 # %% [markdown]
 # ## Exercise 5: dense layers (1 point)
@@ -1015,8 +1085,8 @@ for linear, weight in ((tiny.w1, 1.0), (tiny.w3, 3.0), (tiny.w2, 1.0)):
 got = tiny(torch.tensor([[2.0]])).item()
 by_hand = 2 / (1 + math.exp(-2)) * 6  # silu(2 · 1), times 2 · 3, times 1
 assert abs(got - by_hand) < 1e-4, (
-    f"With w1 = 1, w3 = 3 and w2 = 1, the input 2 should give {by_hand:.4f}, got {got:.4f}. "
-    "Which of the two projections goes through the SiLU?"
+    f"With w1 = 1, w3 = 3 and w2 = 1, the input 2 should give silu(2) · 6 = 1.7616 · 6 = {by_hand:.4f}, "
+    f"got {got:.4f}. What goes through the SiLU, and what is multiplied?"
 )
 print("GatedFeedForward: the visible tests pass")
 
@@ -1054,7 +1124,7 @@ write(question, "on your feed-forward", chat=True, tokens=12,
 #
 # <details><summary>Answer</summary>
 #
-# Without the feed-forward network of layer 12, the answer is the same: the residual connection carries everything past the gap. Without that of layer 0 the model ends at once; later layers seem to depend on what it adds. Without any, it repeats a fragment. So in layer 12, the residual connection is what this answer needs, and the network beside it is not.
+# Without the feed-forward network of layer 12, the answer is the same: the residual connection carries everything past the gap. Without that of layer 0 the model ends at once; later layers seem to depend on what it adds. Without any, it repeats a fragment. So in layer 12, the residual connections are what this answer needs, and the feed-forward network is not.
 #
 # </details>
 
@@ -1109,11 +1179,14 @@ class ShortNorm(nn.Module):
         return F.layer_norm(x, x.shape[1:])  # x: (B, S, D)
 
 # %% demo
-hides = padding_mask(padded)  # (1, 1, 9)
-print("your norms: ", *(f"{far:.2f}" for far in moves(sentence, padded, None, hides)))
-for layer in encoder.layers:
+import copy
+
+shorter = copy.deepcopy(encoder)
+for layer in shorter.layers:
     layer.norm1, layer.norm2 = ShortNorm(), ShortNorm()
-print("short norms:", *(f"{far:.2f}" for far in moves(sentence, padded, None, hides)))
+for name, model in (("your norms: ", encoder), ("short norms:", shorter)):
+    far = moves(model, sentence, padded, padding_mask(padded))  # (6,)
+    print(name, *(f"{each:.2f}" for each in far))
 
 # %% [markdown]
 # The numbers say how far each output moves when three masked padding tokens are added. They should all be 0, as in the first row. **Which line is wrong, and why doesn't the mask help?**

@@ -93,6 +93,14 @@ write(question, "any", chat=True, tokens=12,
 #
 # The encoder turns a source sentence into a **memory**, one vector per source token. The decoder reads the target so far, attends to the memory, and scores each token of the target vocabulary as the next one. All decoder layers read the same memory, the output of the **last** encoder layer (section 3.1).
 #
+# So for source ids $x$ and the target ids so far, $y$, the model computes
+#
+# > $\mathrm{memory} = \mathrm{encode}(x)$, one vector for each source token
+# >
+# > $\mathrm{logits} = \mathrm{decode}(y, \mathrm{memory})$, a row for each target token
+# >
+# > $P(\mathrm{next\ token}) = \mathrm{softmax}(\mathrm{logits})$, each row by itself
+#
 # ![The Transformer with the fourteen tensors of this lesson, numbered. On the left the encoder, from bottom to top: 1 source ids, B by S; 2 source vectors, B by S by D; in each layer 3 the weights of self-attention, B by H by S by S, 4 the output of self-attention, B by S by D, and 5 the hidden features of the feed-forward network, B by S by F, then the second linear layer, the residual connection and the norm; at the top 6 the memory, B by S by D. On the right the decoder: 7 decoder input, B by T; 8 target vectors, B by T by D; in each layer 9 the weights of self-attention, B by H by T by T, 10 the weights of cross-attention, B by H by T by S, 11 the output of cross-attention, B by T by D, and 12 the hidden features, B by T by F, then again the second linear layer, the residual connection and the norm; then 13 logits and 14 probabilities, both B by T by V. An arrow leads from the memory to cross-attention.](images/transformer_tensors.svg)
 
 # %% [markdown]
@@ -333,7 +341,7 @@ def gap(**arguments):
     return (logits - model(src, tgt))[tgt != 0].abs().max().item()
 
 # %% [markdown]
-# Now break one convention at a time. In the last row, PyTorch's encoder expects the length first, and gets a batch-first tensor.
+# Now break one convention at a time.
 
 # %% demo
 norms = {"with the extra final norms": gap(**masks)}
@@ -349,7 +357,7 @@ for name, difference in rows.items():
     print(f"{name:28} largest difference {difference:.1e}")
 
 # %% [markdown]
-# The difference in the first row is rounding. Every other row is a model that returns the right shapes and computes something else. The last row compares memories, the others logits.
+# The difference in the first row is rounding. Every other row is a model that returns the right shapes and computes something else. In the last row, PyTorch's encoder expects the length first and gets a batch-first tensor. That row compares memories, the others logits.
 
 # %% [markdown]
 # ## Decoding: one token at a time
@@ -800,6 +808,14 @@ axes.tick_params(axis="x", rotation=60)
 # ## Numbers in words
 #
 # The first translation was memorised. Here is a task with something to generalise: `4 0 7` becomes *four hundred and seven*, and of the numbers from 0 to 9999, the model trains on 9000 and is tested on the other 1000.
+#
+# | number | source | target |
+# |---|---|---|
+# | 46 | `4 6 <eos>` | *forty six* `<eos>` |
+# | 407 | `4 0 7 <eos>` | *four hundred and seven* `<eos>` |
+# | 6044 | `6 0 4 4 <eos>` | *six thousand and forty four* `<eos>` |
+#
+# The same digit becomes *forty*, *four hundred* or *four*. So the model has to find out where a digit stands, counted from the **end** of the number.
 
 # %% demo
 learn, test = tasks.numbers(seed=0)

@@ -404,7 +404,7 @@ check("plot-attention")
 #
 # <details><summary>Answer</summary>
 #
-# After *four* comes *thousand*, which no single digit says: how many digits follow does. After *seventy* comes *three*, so the 3 is a good guess. Compare with layer 1 below.
+# After *four* comes *thousand*, which no single digit says: how many digits follow does. After *seventy* comes *three*, so the 3 is a good guess. Compare with layer 1 of the maps that follow.
 #
 # </details>
 
@@ -660,6 +660,13 @@ for a, b in pairs:
 #
 # So $\exp(H)$ is an effective number of keys. With the natural logarithm, the unit is the *nat*.
 #
+# | weights | $H$ in nats | $\exp(H)$: how many keys |
+# |---|---|---|
+# | 1, 0, 0, 0 | 0 | 1 |
+# | 0.5, 0.5, 0, 0 | 0.69 | 2 |
+# | 0.7, 0.1, 0.1, 0.1 | 0.94 | 2.6 |
+# | 0.25, 0.25, 0.25, 0.25 | 1.39 | 4 |
+#
 # ### Exercise 5: `attention_entropy` (2 points)
 #
 # Return one entropy per query, for any number of leading dimensions. Weights can be **exactly 0**, as in a causal map. In the limit, $0 \cdot \ln 0 = 0$; in floating-point arithmetic, it is NaN. *5 minutes, easy.*
@@ -797,7 +804,7 @@ check("attention-rollout")
 # </details>
 
 # %% demo
-figure, axes = plt.subplots(1, 2, figsize=(12.5, 4.2))
+figure, axes = plt.subplots(1, 2, figsize=(12.2, 4.8))
 pictures = {"last layer, mean of its heads": attentions[-1].mean(dim=0),
             "rollout of all layers": attention_rollout(attentions)}
 for ax, (title, weights) in zip(axes, pictures.items()):

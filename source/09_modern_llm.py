@@ -1159,7 +1159,7 @@ def mean_weights():
 
 
 heads = smollm.numbers("heads", mean_weights, own)
-figure, axes = plots.panels(1, 2, 9, 7)
+figure, axes = plots.panels(1, 2, 9, 4)
 for ax, (title, weights) in zip(axes[0], heads.items()):
     image = ax.imshow(weights, vmin=0, vmax=1, cmap="Blues", aspect="auto")
     ax.set(title=title, xlabel="head", ylabel="layer", xticks=range(9))

@@ -19,6 +19,7 @@ CODE = dict(
     zip(("text", "checks", "mistakes"), re.findall(r"```(?:python|yaml)\n(.*?)```", DOCUMENT, re.DOTALL), strict=True)
 )
 COMMANDS = re.findall(r"```\n(autograder .*|pytest .*)\n```", DOCUMENT)
+ROW = re.search(r"```\n(\| .*\|)\n```", DOCUMENT)[1]  # of the table of what is assessed
 MISTAKE = ("return products / lengths", "return products")
 
 
@@ -57,7 +58,10 @@ def follow(root: Path) -> None:
     lines = text.read_text(encoding="utf-8").splitlines(keepends=True)
     first, after = cells[new].line - 1, cells[new + 4].line - 1
     filled = "".join([*lines[:first], CODE["text"], "\n", *lines[after:]])
-    text.write_text(filled.replace("points: 20", "points: 21"), encoding="utf-8")
+    replaced = filled.replace("points: 20", "points: 21").replace("(20 points)", "(21 points)")
+    before = "# | shapes and choices | 2 | 3.2.1 |\n"
+    assert before in replaced
+    text.write_text(replaced.replace(before, f"{before}# {ROW}\n"), encoding="utf-8")
     folder = root / "autograder/lessons/attention"
     (folder / "cosine_scores.py").write_text(CODE["checks"], encoding="utf-8")
     (folder / "cosine_scores.yaml").write_text(CODE["mistakes"], encoding="utf-8")

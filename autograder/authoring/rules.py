@@ -26,6 +26,10 @@ REGIONS = {CellKind.SOLUTION: (Region.SOLUTION,), CellKind.WRITTEN: (Region.SOLU
 
 HEADING = re.compile(r"^#{2,3} Exercise (?P<number>\d+): .*?(?:\((?P<points>[\d.]+) points?\b.*\))?$")
 STRETCH = re.compile(r"^#{2,3} Stretch: .+$")
+ASSESSED = re.compile(
+    r"\*\*What is assessed\*\* \((?P<sum>[\d.]+) points?\b.*\)\n+"
+    r"(?P<head>\|.+)\n\|[-| :]+\n(?P<rows>(?:\|.+\n?)+)"
+)
 HINT = re.compile(r"^<details><summary>Hint (\d+)", re.MULTILINE)
 CHECK = re.compile(r"check\(\"[a-z0-9-]+\"\)")
 FEWEST_HINTS = 2
@@ -119,6 +123,28 @@ def check_headings(lesson: LessonText) -> None:
             raise LessonTextError(problem, lesson.path, cell=cell.id, line=line)
 
 
+def check_assessed(lesson: LessonText) -> None:
+    """Raise LessonTextError unless the table "What is assessed", if there is one, has each exercise's points.
+
+    It has a row for each counted exercise, in the order of the text; where an exercise doesn't count, a word
+    stands in place of the points.
+    """
+    for cell in lesson.cells:
+        if cell.kind is not CellKind.PROSE or not (table := ASSESSED.search(cell.text)):
+            continue
+        lines = [table["head"], *table["rows"].splitlines()]
+        head, *rows = ([part.strip() for part in line.split("|")] for line in lines)
+        told = [row[head.index("points")] for row in rows] if "points" in head else []
+        wanted = [f"{each.points:g}" for each in lesson.exercises if each.points]
+        numbers = [each for each in told if each[:1].isdigit()]
+        if [f"{lesson.points:g}", *wanted] != [table["sum"], *numbers]:
+            problem = (
+                f'"What is assessed" should say {lesson.points:g} points, for {", ".join(wanted)}; '
+                f"it says {table['sum']}, for {', '.join(numbers) or 'none'}"
+            )
+            raise _error(lesson, cell, problem)
+
+
 def _exercises_with_headings(lesson: LessonText) -> Iterator[tuple[LessonCell, tuple[str, int] | None]]:
     """Yield each answer cell with the last heading of an exercise before it, and that line's number."""
     found: tuple[str, int] | None = None
@@ -205,6 +231,7 @@ RULES: tuple[Callable[[LessonText], None], ...] = (
     check_order,
     check_points,
     check_headings,
+    check_assessed,
     check_hints,
     check_code,
     check_minutes,

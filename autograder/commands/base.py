@@ -35,7 +35,7 @@ class Command(click.Command):
         super().format_epilog(ctx, formatter)
 
 
-class Group(click.Group):
+class CommandGroup(click.Group):
     """A group of commands that reports our own errors, with exit status 2.
 
     Each has one line, except that a missing sandbox has three.

@@ -89,12 +89,16 @@ def grade(
     cluster = _cluster(address, certificates, in_clear=in_clear)
     if cluster is None and not unsandboxed:
         require_sandbox()
-    with (
-        ClusterPool(cluster, workers, sandboxed=not unsandboxed)
-        if cluster
-        else Pool(workers, sandboxed=not unsandboxed, persistent=True)
-    ) as pool:
-        done = grade_lessons(course, names, pool, force=force)
+    try:
+        with (
+            ClusterPool(cluster, workers, sandboxed=not unsandboxed)
+            if cluster
+            else Pool(workers, sandboxed=not unsandboxed, persistent=True)
+        ) as pool:
+            done = grade_lessons(course, names, pool, force=force)
+    except KeyboardInterrupt:
+        click.echo("\nwhat was graded so far is recorded: the same command goes on from there", err=True)
+        raise
     reports = {name: done.reports[name] for name in names}
     if as_json:
         click.echo(summary_json(course, reports, done.paths))

@@ -21,7 +21,7 @@ IN_NO_TOTAL = {
     "canvas": "tick 'Do not count this assignment towards the final grade' in its assignment in Canvas",
     "moodle": "set its weight to 0 in the gradebook setup of Moodle",
 }
-BY_CLASS_LIST = {"course", "canvas"}  # without a roster, names are those of the class list
+BY_CLASS_LIST = {"nbgrader", "course", "canvas"}  # without a roster, names are those of the class list
 PRIVATE = "the zip holds model answers, checks and the lesson's key: keep it to instructors"
 
 File = tuple[str, bytes]  # its name below the folder of exports, and its content
@@ -92,7 +92,11 @@ def _files(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> It
 def _of_class(course: Course) -> Roster:
     """Return the class list as a roster: students by the names of their folders, and by nothing else."""
     listed = class_list(course)
-    return Roster([Person(one.student, first_name=one.first_name, last_name=one.last_name) for one in listed])
+    people = [
+        Person(one.student, first_name=one.first_name, last_name=one.last_name, email=one.email)
+        for one in listed
+    ]
+    return Roster(people, keys=("student",))
 
 
 def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> list[str]:

@@ -75,10 +75,11 @@ class Person:
 
 @dataclass(frozen=True)
 class Roster:
-    """The people of a class, and the headings of the file that they came from."""
+    """The people of a class, the headings of their file, and what a folder may be named after."""
 
     people: Sequence[Person] = ()
     headings: Sequence[str] = ()
+    keys: Sequence[str] = KEYS
 
     @property
     def system(self) -> str:
@@ -93,7 +94,7 @@ class Roster:
         Raises CourseError if it could be several people's: a guess could give away a score.
         """
         found = [
-            person for person in self.people if any(_fits(getattr(person, key), student) for key in KEYS)
+            person for person in self.people if any(_fits(getattr(person, key), student) for key in self.keys)
         ]
         exact = [person for person in found if person.student == student]
         exact = exact or [person for person in found if person.student.casefold() == student.casefold()]
@@ -151,7 +152,8 @@ def read_roster(path: Path) -> Roster:
         ) from error
     # a comma, or the semicolon or tab of a spreadsheet
     delimiter = max(",;\t", key=text.partition("\n")[0].count)
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows = _rows(reader, path)
     headings = [heading.strip() for heading in reader.fieldnames or ()]
     columns = _columns(headings)
     if not set(columns) & {*KEYS}:
@@ -160,9 +162,8 @@ def read_roster(path: Path) -> Roster:
             f"'login', 'id number' or 'email', found {', '.join(headings) or 'nothing'}"
         )
     people = []
-    for row in reader:
-        # cells beyond the last heading have none, and a short row lacks some
-        cells = {key.strip(): (value or "").strip() for key, value in row.items() if key}
+    for row in rows:
+        cells = {key.strip(): (value or "").strip() for key, value in row.items()}  # a short row lacks some
         fields = {name: cells[heading] for name, heading in columns.items()}
         if any(fields.get(key) for key in KEYS):  # Canvas has a row of points possible
             people.append(Person(**fields, row=cells))
@@ -172,6 +173,31 @@ def read_roster(path: Path) -> Roster:
         if twice:
             raise CourseError(f"the roster {path} has two rows of '{twice[0]}': expected one")
     return Roster(people, headings)
+
+
+def _rows(reader: "csv.DictReader[str]", path: Path) -> list[dict[str, str]]:
+    """Return the rows by heading. Raises CourseError for a line that would be read as somebody else's.
+
+    An open quotation mark swallows the lines below it, and a comma in a name without quotation marks moves
+    the cells behind it by one.
+    """
+    rows = []
+    try:
+        for row in reader:
+            beyond = row.pop(None, [])  # where DictReader puts what has no heading
+            if any(cell.strip() for cell in beyond):
+                count = len(reader.fieldnames or ())
+                raise CourseError(
+                    f"line {reader.line_num} of the roster {path} has {count + len(beyond)} cells, and there "
+                    f"are {count} headings: put a name with a comma in quotation marks"
+                )
+            rows.append(row)
+    except csv.Error as error:
+        raise CourseError(
+            f"cannot read the roster {path}: {error} in line {reader.line_num}; "
+            "is a quotation mark left open?"
+        ) from error
+    return rows
 
 
 def _columns(headings: Sequence[str]) -> dict[str, str]:

@@ -21,7 +21,7 @@ from autograder.search.donors import donor_edits
 from autograder.search.search import Further, Plan, Search, World
 from autograder.search.suspects import KNOWN, lines_of_mistake
 from autograder.search.titles import title
-from coursework.edits.cell import Cell, Edit, distinct
+from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.places import OR_ELSE, Found, combined, told
 from coursework.edits.suspects import RAISED, lines_behind, steered, without_haste
@@ -179,7 +179,7 @@ def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None
     known = [lines_of_mistake(cell, exercise, each) for each in exercise.mistakes if each.id in named]
     behind = lines_behind(cell, raised_at)
 
-    def ranked(edits: Sequence[Edit]) -> list[Edit]:
+    def ranked(edits: Sequence[CodeEdit]) -> list[CodeEdit]:
         likelier = steered(steered(edits, set().union(*known), KNOWN), behind, RAISED)
         return distinct(without_haste(likelier, cell), cell.source)
 

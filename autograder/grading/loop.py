@@ -235,7 +235,11 @@ def _find_lines(
     loop: GradingLoop, pool: Pool, newest: dict[str, Attempt], console: Console
 ) -> dict[str, Attempt]:
     """Look for the lines to blame, now that the scores are recorded; return what was searched, by student."""
-    found = {attempt.student: attempt for attempt in loop.find_lines(pool, newest.values())}
+    if todo := [each for each in newest.values() if loop.wants_lines(each)]:
+        _say(
+            console, f"{loop.lesson}: looking for the line in {_count(todo, 'submission')} with wrong answers"
+        )
+    found = {attempt.student: attempt for attempt in loop.find_lines(pool, todo)}
     if found:
         searched = [each for one in found.values() for each in one.report.exercises if each.may_have_lines]
         told = sum(bool(each.lines) for each in searched)

@@ -9,6 +9,7 @@ from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import Pool
 from autograder.grading.version import exercise_versions
 from autograder.model.course import Course
+from autograder.model.errors import CourseError
 from autograder.model.report import ExerciseReport, Outcome
 from autograder.reports.publish import publish
 from autograder.storage.attempts import Attempt, AttemptLog
@@ -43,11 +44,13 @@ def regrade(course: Course, lesson: str, pool: Pool) -> list[Regraded]:
     """Grade again, in each submission that was graded before, the exercises whose checks have changed.
 
     Nothing is written. A submission whose file has changed since is left to a class run. Raises as
-    `grade_lesson` does.
+    `grade_lesson` does, and CourseError if nothing was graded before.
     """
     loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
     checks = exercise_versions(course, lesson, loop.version)
     before = AttemptLog(course.reports).latest(lesson)
+    if not before:
+        raise CourseError(f"nothing of {lesson} was graded so far: run 'autograder grade {lesson}' first")
     asked = (
         _touched(loop.submission(student), attempt, checks, sandboxed=pool.sandboxed)
         for student, attempt in sorted(before.items())

@@ -16,12 +16,11 @@ from typing import Final
 import yaml
 
 from autograder.judge.oracle import Oracle, judge_check
-from autograder.model.exercise import Check, Exercise, Mistake
-from autograder.model.exercise import Edit as Replacement
+from autograder.model.exercise import Check, Edit, Exercise, Mistake
 from autograder.model.report import ExerciseReport
 from autograder.search.donors import donor_edits
 from autograder.storage.attempts import Attempt
-from coursework.edits.cell import MISSING, Cell, Edit, distinct
+from coursework.edits.cell import MISSING, Cell, CodeEdit, distinct
 from coursework.edits.generic import everywhere, generic_edits
 from coursework.edits.places import blame
 from coursework.engine.describe import Comparison
@@ -45,7 +44,7 @@ Results = Mapping[str, tuple[bool, str]]  # by check: whether it passed, and the
 
 
 @dataclass(frozen=True)
-class Group:
+class AlikeAnswers:
     """Students whose answers to an exercise are wrong alike, with the reports of their answers."""
 
     exercise: str
@@ -60,7 +59,7 @@ class Group:
         return (first.lines or [])[0].kind
 
 
-def unnamed_groups(attempts: Iterable[Attempt]) -> list[Group]:
+def unnamed_groups(attempts: Iterable[Attempt]) -> list[AlikeAnswers]:
     """Return the groups of answers that a change makes right and that no mistake was named in."""
     found: dict[tuple[str, str], dict[str, tuple[ExerciseReport, str]]] = {}
     for attempt in attempts:
@@ -69,7 +68,7 @@ def unnamed_groups(attempts: Iterable[Attempt]) -> list[Group]:
                 key = (done.id, repr(_results(done)))
                 found.setdefault(key, {})[attempt.student] = done, attempt.changes.get(done.id, "")
     groups = [
-        Group(
+        AlikeAnswers(
             exercise,
             _results(next(iter(alike.values()))[0]),
             {student: done for student, (done, _) in alike.items()},
@@ -86,7 +85,7 @@ def _results(done: ExerciseReport) -> Results:
 
 
 def suggestions(
-    oracle: Oracle, groups: Sequence[Group], answers: Mapping[str, Mapping[str, str]]
+    oracle: Oracle, groups: Sequence[AlikeAnswers], answers: Mapping[str, Mapping[str, str]]
 ) -> Iterator[str]:
     """Yield an entry for each group as YAML, with comments on who made the mistake; see `CONTRIBUTING.md`.
 
@@ -111,7 +110,7 @@ def suggestions(
         yield "\n".join([*about, REWRITE, text])
 
 
-def _about(oracle: Oracle, exercise: Exercise, group: Group) -> Iterator[str]:
+def _about(oracle: Oracle, exercise: Exercise, group: AlikeAnswers) -> Iterator[str]:
     students = [*group.done]
     named = ", ".join(students[:MOST_NAMED]) + (", …" if len(students) > MOST_NAMED else "")
     home = exercise.module.with_suffix(".yaml").name if exercise.module else f"{exercise.id}.yaml"
@@ -121,7 +120,7 @@ def _about(oracle: Oracle, exercise: Exercise, group: Group) -> Iterator[str]:
     yield from (f"#   {line}" for line in change.splitlines())
 
 
-def _title(group: Group) -> str:
+def _title(group: AlikeAnswers) -> str:
     if group.kind == MISSING:
         return "A statement is missing"
     which = "" if group.kind.startswith(("without", "no change")) else "with "
@@ -150,7 +149,7 @@ def edit_like(
     return None
 
 
-def _changes(answer: Cell, wrong: Sequence[str]) -> Iterator[Edit]:
+def _changes(answer: Cell, wrong: Sequence[str]) -> Iterator[CodeEdit]:
     """Yield what may be changed in the model answer: parts of wrong answers are brought in, then all else."""
     for source in wrong:
         with suppress(SyntaxError, ValueError, RecursionError):
@@ -159,7 +158,7 @@ def _changes(answer: Cell, wrong: Sequence[str]) -> Iterator[Edit]:
     yield from _also_everywhere(generic_edits(answer), answer)
 
 
-def _also_everywhere(edits: Sequence[Edit], answer: Cell) -> Iterator[Edit]:
+def _also_everywhere(edits: Sequence[CodeEdit], answer: Cell) -> Iterator[CodeEdit]:
     yield from edits
     for alike in everywhere(edits, answer):
         changes = tuple(change for each in alike for change in each.changes)
@@ -193,12 +192,12 @@ def _gives(
     return True
 
 
-def as_replacement(answer: str, edit: Edit) -> dict[str, str] | None:
+def as_replacement(answer: str, edit: CodeEdit) -> dict[str, str] | None:
     """Return an edit as what is replaced and by what, as short as it can be while it occurs once."""
     changed = edit.apply(answer)
     for old, new in _replacements(answer.split("\n"), changed.split("\n")):
         if old and answer.count(old) == 1:
-            made = Mistake("", "", "", (Replacement(old, new),)).apply(answer)
+            made = Mistake("", "", "", (Edit(old, new),)).apply(answer)
             if _same(made, changed):
                 return {old: new}
     return None

@@ -97,7 +97,7 @@ def _break(before: Piece, after: Piece) -> float:
     cost = 0.0
     if ANY_HEADING.match(after.cell.source) or after.slide in STARTS:
         cost += WANTED
-    elif _is_seen(before) and _is_words(after) and "<details" not in after.cell.source:
+    elif _is_seen(before) and _reads_out(after):
         cost += BETWEEN_READ_OUT
     if before.leads and not ANY_HEADING.match(after.cell.source):
         cost += BETWEEN_LEAD
@@ -141,6 +141,12 @@ def _is_words(piece: Piece) -> bool:
         return False
     paragraphs = [one for one in re.split(r"\n\s*\n", piece.cell.source) if not one.startswith(("#", "!["))]
     return bool(paragraphs)
+
+
+def _reads_out(piece: Piece) -> bool:
+    """Return whether a piece may say what is seen above it: neither what is folded nor what comes next."""
+    source = piece.cell.source
+    return _is_words(piece) and "<details" not in source and not ANNOUNCES.search(source)
 
 
 def _is_picture(piece: Piece) -> bool:

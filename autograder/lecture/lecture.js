@@ -1,7 +1,7 @@
 // Slides that fit: pictures give way first, then the text shrinks a little; the rest scrolls.
 (() => {
   const LAST_PICTURE = 170, MOST_PICTURE = 590, TYPE = 20.8, LEAST_TYPE = 20, LONG_OUTPUT = 260, HEADING = 60, LARGER = 1.25, LEAST_SCALE = 0.96;  // no text below 20 pixels
-  const PROSE = 26, LEAST_PROSE = 22;
+  const PROSE = 26, LEAST_PROSE = 22, LARGE_PROSE = 29, SPARSE = 0.72, SHORT_CODE = 32;
 
   function codeButton() {
     const button = document.createElement("button");
@@ -56,6 +56,11 @@
     }).join("");
   }
 
+  // Short code in a sentence is never broken in its middle.
+  for (const code of document.querySelectorAll(".page :not(pre) > code")) {
+    code.classList.toggle("whole", code.textContent.length <= SHORT_CODE);
+  }
+
   function restore(page) {
     page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = false; });
     page.classList.remove("sided");
@@ -80,6 +85,13 @@
     frame.parentElement.style.height = `${height * scale}px`;
     frame.style.width = `${100 / scale}%`;
     frame.style.transform = `scale(${scale})`;
+  }
+
+  // A few sentences alone take a larger type, for the back row; what has steps keeps its type in all of them.
+  function enlarge(page, room) {
+    const other = "img, pre, table, iframe, .fragment, .jp-OutputArea";
+    if ([...page.querySelectorAll(other)].some((one) => !one.closest(".notes, [hidden]"))) return;
+    for (let size = PROSE; size < LARGE_PROSE && page.offsetHeight < SPARSE * room;) setProse(page, ++size);
   }
 
   // Text takes the left half and tall pictures the right one, if that makes them a good deal larger.
@@ -125,7 +137,7 @@
     if (highest && highest.offsetHeight > LONG_OUTPUT) highest.classList.add("columns");
   }
 
-  function fit(section) {
+  function fit(section, leastScale = LEAST_SCALE) {
     const page = section && section.querySelector(":scope > .page");
     if (!page) return;
     const style = getComputedStyle(section);
@@ -138,6 +150,7 @@
       return page.offsetHeight * scale > room;
     };
     const shrink = (least) => { while (tooHigh() && picture > least) picture = Math.max(least, picture - 10); };
+    if (!tooHigh()) enlarge(page, room);
     shrink(leastHeight(page));
     if (tooHigh()) shrinkFrames(page, page.offsetHeight - room);
     if (tooHigh()) setInColumns(page);
@@ -148,8 +161,9 @@
       page.querySelectorAll(".celltag_kept").forEach((one) => { one.hidden = true; });
       setProse(page, PROSE);
       condense();
+      if (!tooHigh()) enlarge(page, room);
     }
-    while (tooHigh() && scale > LEAST_SCALE) scale = Math.max(LEAST_SCALE, scale - 0.02);
+    while (tooHigh() && scale > leastScale) scale = Math.max(leastScale, scale - 0.02);
     shrink(LAST_PICTURE);
     // not `zoom`: the frames of the views would shrink, and what is in them would not
     page.style.transform = scale < 1 ? `scale(${scale})` : "";
@@ -160,8 +174,8 @@
   // A panel for notes on `n` and for the keys on `?`, and a window for the lecturer's own screen on `s`.
   const KEYS = [["→  Space  Page Down", "next step"], ["←  Page Up", "previous step"], ["c", "code of the slide"],
     ["n", "speaker notes"], ["s", "speaker window: notes, this slide and the next, clock"], ["o", "all slides"],
-    ["f", "full screen"], ["b", "black screen"], ["?", "these keys"],
-    ["Esc", "close what is open"]];
+    ["f", "full screen"], ["b", "black screen"], ["p", "a page for each slide, to print; answers are open"],
+    ["?", "these keys"], ["Esc", "close what is open"]];
   const HELP = `<table class="keys">${KEYS.map(([key, what]) => `<tr><th>${key}</th><td>${what}</td></tr>`).join("")}</table>`;
   const panel = document.createElement("aside");
   panel.className = "speaker";
@@ -186,6 +200,7 @@
     page.getElementById("place").textContent = `${place + 1} of ${slides.length}`;
     page.getElementById("notes").innerHTML = notes;
     page.getElementById("current").replaceChildren(copied(slides[place]));
+    fit(next);
     page.getElementById("next").replaceChildren(next ? copied(next) : "This is the last slide.");
   }
 
@@ -242,13 +257,18 @@
 
   Reveal.initialize({
     width: 1280, height: 720, margin: 0, minScale: 0.2, maxScale: 3, center: false,
-    hash: true, slideNumber: "c/t", navigationMode: "linear", progress: false, transition: "none", help: false,
-    keyboard: { 67: toggleCode, 78: () => togglePanel("notes"), 83: openSpeaker, 191: null },  // not black at a slash
+    pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, hash: true, slideNumber: "c/t", navigationMode: "linear", progress: false, transition: "none", help: false,
+    keyboard: { 67: toggleCode, 78: () => togglePanel("notes"), 80: () => { location.search = "print-pdf"; }, 83: openSpeaker, 191: null },  // not black at a slash
     keyboardCondition: () => document.activeElement.tagName !== "SUMMARY",
   }).then(() => { fit(Reveal.getCurrentSlide()); showNotes(); });
   Reveal.on("slidechanged", (event) => { fit(event.currentSlide); showNotes(); });
   Reveal.on("fragmentshown", openLast);
   Reveal.on("fragmenthidden", openLast);
+  // On paper all answers of a slide are open, and its type is as small as that takes.
+  Reveal.on("pdf-ready", () => {
+    document.querySelectorAll(".page details:not(.answer, .code)").forEach((one) => { one.open = true; });
+    document.querySelectorAll(".pdf-page > section").forEach((section) => fit(section, 0.5));
+  });
   window.addEventListener("load", () => fit(Reveal.getCurrentSlide()));
   // neither bubbles: catch them on their way down; a picture has no height before it is loaded
   for (const event of ["toggle", "load"]) {

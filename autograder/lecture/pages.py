@@ -19,7 +19,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 from autograder.authoring.files import write
 from autograder.authoring.notebook import as_text
 from autograder.lecture import paging
-from autograder.lecture.breaks import paged
+from autograder.lecture.breaks import ANNOUNCES, paged
 from autograder.lecture.paging import (
     OFF,
     Piece,
@@ -46,7 +46,7 @@ ABOUT_THE_NOTEBOOK: Final = re.compile(r"\*\*What is assessed\*\*|This lesson (?
 GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 
 MOST: Final = 520  # pixels that code above its output may take with it
-UNSEEN: Final = 12  # lines of code that gives nothing to look at; longer code is folded
+UNSEEN: Final = 10  # lines of code that gives nothing to look at; longer code is folded
 NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?")  # progress, missing programs
 
 Pair = tuple[LessonCell, Any]
@@ -210,7 +210,7 @@ def _abridged(text: str, slide: str, name: str, folder: Path) -> Iterator[Piece]
         slide = ""  # beside what it asks about, or what answers it, wherever there is room
     for number, part in enumerate(parts):
         cell = new_markdown_cell(part.shown, id=f"{name}-{number}" if number else name)
-        introduces = number > 0 or part.shown.startswith(("#", "**"))
+        introduces = number > 0 or part.shown.startswith(("#", "**")) or bool(ANNOUNCES.search(part.shown))
         height = paging.prose_height(part.shown, folder)
         opens = paging.answer_height(part.shown, folder)
         place = "" if number else slide

@@ -30,10 +30,11 @@ NOTHING: Final = 1.0  # pixel: folded code without output opens from the corner 
 STARTS: Final = ("slide", "subslide")
 OFF: Final = ("skip", "notes")
 KEPT: Final = "kept"  # a tag that the slides' template and script know
-OVER_KEPT: Final = 80  # pixels by which estimates may be too high; the page hides what does not fit
+OVER_KEPT: Final = 110  # pixels by which estimates may be too high; the page hides what does not fit
 TABLE: Final = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
 ASKS: Final = re.compile(r"<details|\*\*Predict")
 HERE: Final = re.compile(r"\bHere (?:is|are)\b[^.]*[.:]\s*\Z")  # announces what is shown next
+TURNS: Final = re.compile(r"\*\*(?!Predict)[^*]+[.!?]\*\*")  # comes to something else, named in bold
 CASE: Final = re.compile(r"\s*### Case: ")  # of code that is to be read for its mistake
 
 HALF: Final = 590  # pixels: no picture that shares a row is wider
@@ -41,6 +42,7 @@ WIDTH: Final = 1200  # of a slide's content
 PROSE_LINE, PROSE_COLUMNS, GAP = 35, 96, 14
 CODE_LINE, CODE_COLUMNS, BOX = 28, 92, 26
 OUTPUT_LINE: Final = 26
+HTML_LINE: Final = 45  # of a paragraph of HTML, such as a turn of a conversation
 LONG, HALF_COLUMNS = 20, 44  # lines of output from which on it is set in two columns
 HEADING_HEIGHTS: Final = {"#": 78, "##": 70, "###": 60}
 FIGURE_HEIGHT, OUTPUT_HEIGHT = 586, 560  # pictures are shrunk to these
@@ -49,6 +51,7 @@ LEAST_POINTS: Final = 15  # 20 pixels, of drawn figures at their own size
 TYPE: Final = re.compile(r"scale\(([\d.]+) -")  # hundredths of a size, before the outlines of a text
 IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
 LINK: Final = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")  # only its words take room
+MARKUP: Final = re.compile(r"\*+|[`${}]|\\[a-zA-Z]+")  # takes no room, or next to none
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
 PT: Final = 4 / 3  # pixels
 
@@ -122,14 +125,19 @@ def revealed(pieces: Iterable[Piece]) -> Iterator[Piece]:
 
 
 def reveals(slide: Sequence[Piece]) -> list[Piece]:
-    """Return the outputs of a slide that answer the question before them; the first of each is enough."""
+    """Return the outputs of a slide that answer the question before them; the first of each is enough.
+
+    What comes under another heading answers nothing.
+    """
     found = []
     asked = False
     for piece in slide:
         if asked and is_revealed(piece):
             found.append(piece)
             asked = False
-        asked = asked or bool(ASKS.search(piece.cell.source) and piece.cell.cell_type == "markdown")
+        if piece.cell.cell_type == "markdown":
+            goes_on = asked and not NEW_SUBJECT.match(piece.cell.source)
+            asked = goes_on or bool(ASKS.search(piece.cell.source))
     return found
 
 
@@ -147,12 +155,14 @@ def opened_cases(pieces: Iterable[Piece]) -> Iterator[Piece]:
 def accompanied(pieces: Iterable[Piece]) -> Iterator[Piece]:
     """Yield the pieces; a slide of text repeats what was last shown under its heading, if it fits.
 
-    One that comes to another subject, or announces what is shown next, does not.
+    One that comes to another subject, be it by its first words in bold, or announces what is shown next,
+    does not.
     """
     last: Piece | None = None
     for number, slide in enumerate(by_slide(pieces)):
         yield from slide
-        if any(NEW_SUBJECT.match(piece.cell.source) for piece in slide) or HERE.search(slide[-1].cell.source):
+        turns = TURNS.match(slide[0].cell.source) or any(NEW_SUBJECT.match(one.cell.source) for one in slide)
+        if turns or HERE.search(slide[-1].cell.source):
             last = None
         if last and _suits(slide, last) and _height(slide) + last.height <= ROOM + OVER_KEPT:
             again = deepcopy(last.cell)
@@ -239,7 +249,7 @@ def _paragraph_height(paragraph: str, folder: Path) -> float:
         return CODE_LINE * (paragraph.count("\n") - 1) + BOX
     if paragraph.startswith("| "):
         return 42 * paragraph.count("\n") + GAP
-    return PROSE_LINE * _lines(LINK.sub(r"\1", paragraph), PROSE_COLUMNS) + GAP
+    return PROSE_LINE * _lines(MARKUP.sub("", LINK.sub(r"\1", paragraph)), PROSE_COLUMNS) + GAP
 
 
 def figure_height(path: Path) -> float:
@@ -298,7 +308,8 @@ def _output_height(output: Any) -> float:
         return _picture_height(*png_size(output), OUTPUT_HEIGHT) + GAP
     if "text/html" in data:
         frame = re.search(r"height:(\d+)px", data["text/html"])
-        return float(frame[1]) if frame else OUTPUT_HEIGHT
+        lines = data["text/html"].count("<p")
+        return float(frame[1]) if frame else HTML_LINE * lines if lines else OUTPUT_HEIGHT
     text = output.get("text", data.get("text/plain", ""))
     lines = _lines(text, CODE_COLUMNS)
     if lines > LONG:  # it is set in two columns

@@ -122,13 +122,16 @@ def without_task(text: str) -> str:
 def without_stale(paragraph: str) -> str:
     """Return a paragraph without the sentences that speak about controls and cells.
 
-    A paragraph that begins with such a sentence is about the control, and is dropped.
+    A paragraph that begins with such a sentence, or consists of a heading and such sentences, is about the
+    control, and is dropped.
     """
     paragraph = _reworded(paragraph)
     if not STALE.search(paragraph):
         return paragraph
     parts = sentences(paragraph)
-    return "" if STALE.search(parts[0]) else " ".join(p for p in parts if not STALE.search(p))
+    left = [part for part in parts if not STALE.search(part)]
+    about_it = STALE.search(parts[0]) or all(map(RUN_IN.fullmatch, left))
+    return "" if about_it else " ".join(left)
 
 
 def _reworded(paragraph: str) -> str:

@@ -21,7 +21,7 @@ from autograder.reports.mathml import converted
 HERE: Final = Path(__file__).parent
 SUFFIX: Final = ".slides.html"
 CODE: Final = r"```.*?```|`[^`\n]*`"
-INLINE: Final = r"(?<![\\\w$])\$(?P<tex>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?![\w$])"
+INLINE: Final = r"(?<![\\\w$])\$(?P<tex>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?![\w$])(?P<mark>[.,;:!?)]*)"
 OTHER: Final = r"(?P<other>\$\$|\\\[|\\\()"
 FOUND: Final = re.compile(f"{CODE}|{OTHER}|{INLINE}", re.DOTALL)
 
@@ -87,7 +87,7 @@ def _attach_pictures(cell: Any, folder: Path) -> None:
 
 
 def typeset(markdown: str) -> str:
-    """Return markdown with every `$formula$` outside code as MathML.
+    """Return markdown with every `$formula$` outside code as MathML, on one line with the mark after it.
 
     Raises ValueError, naming the formula, for TeX that cannot be converted or stands between other
     signs.
@@ -107,7 +107,7 @@ def _mathml(found: re.Match[str]) -> str:
         raise ValueError(f"{tex!r} is not a formula: {type(problem).__name__}") from problem
     if "\\" in mathml:  # it passes a command that it does not know on as text
         raise ValueError(f"{tex!r} has a command that slides cannot show")
-    return mathml
+    return f'<span class="whole">{mathml}{found["mark"]}</span>' if found["mark"] else mathml
 
 
 def _parts() -> dict[str, str]:

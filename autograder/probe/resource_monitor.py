@@ -19,7 +19,7 @@ THREADS, STARTED, RESIDENT = 17, 19, 21  # positions after the name, which is in
 
 
 @dataclass(frozen=True)
-class Process:
+class ProcessUsage:
     """One process, as the kernel counts it. `seconds` leaves out what its children used."""
 
     pid: int
@@ -67,7 +67,7 @@ class ResourceMonitor:
         counted = os.access("self/schedstat", os.R_OK, dir_fd=self._proc)
         return seconds, sum(self._runnable(each.pid) for each in family) if counted else None
 
-    def family(self, ancestor: int) -> list[Process]:
+    def family(self, ancestor: int) -> list[ProcessUsage]:
         """Return a process and its descendants, as far as they live."""
         known = self._processes()
         family = {ancestor} & known.keys()
@@ -75,13 +75,13 @@ class ResourceMonitor:
             family |= more
         return [known[pid] for pid in family]
 
-    def _too_large(self, family: list[Process]) -> bool:
+    def _too_large(self, family: list[ProcessUsage]) -> bool:
         """Look closely only when the quick sum, which counts shared pages often, is over the limit."""
         if sum(each.memory for each in family) <= MAX_MEMORY:
             return False
         return sum(self._proportional(each) for each in family) > MAX_MEMORY
 
-    def _proportional(self, process: Process) -> int:
+    def _proportional(self, process: ProcessUsage) -> int:
         """Return a process's memory in bytes, of each shared page its share (Pss)."""
         with contextlib.suppress(OSError):
             for line in self._read(f"{process.pid}/smaps_rollup").splitlines():
@@ -105,7 +105,7 @@ class ResourceMonitor:
         finally:
             os.close(folder)
 
-    def _processes(self) -> dict[int, Process]:
+    def _processes(self) -> dict[int, ProcessUsage]:
         found = {}
         for name in os.listdir(self._proc):  # noqa: PTH208 - a descriptor, not a path
             if name.isdigit():
@@ -121,11 +121,11 @@ class ResourceMonitor:
             os.close(file)
 
 
-def _process(pid: int, stat: str) -> Process:
+def _process(pid: int, stat: str) -> ProcessUsage:
     """Read a line of /proc/PID/stat. The name in it may hold anything, brackets included."""
     texts = stat.rpartition(")")[2].split()
     fields = [int(text) if text.lstrip("-").isdigit() else 0 for text in texts]
-    return Process(
+    return ProcessUsage(
         pid=pid,
         parent=fields[PARENT],
         started=fields[STARTED],

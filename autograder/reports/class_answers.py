@@ -33,7 +33,7 @@ _PARTS = re.compile(r"[a-z]+|[A-Z][a-z]*|\d+")
 
 
 @dataclass(frozen=True)
-class Answer:
+class StudentAnswer:
     """One student's answer to one exercise: code, or prose."""
 
     text: str
@@ -47,20 +47,20 @@ class LessonAnswers:
     `known` holds, by exercise, what nobody has to copy from a neighbour: skeleton and model answer.
     """
 
-    given: Mapping[str, Mapping[str, Answer]]
-    known: Mapping[str, list[Answer]]
+    given: Mapping[str, Mapping[str, StudentAnswer]]
+    known: Mapping[str, list[StudentAnswer]]
 
 
 def read_answers(course: Course, lesson: str, students: Iterable[str]) -> LessonAnswers:
     """Return the graded answers of students; those without a graded notebook are left out."""
-    given: dict[str, dict[str, Answer]] = {}
+    given: dict[str, dict[str, StudentAnswer]] = {}
     for student in students:
         for exercise, answer in _answers(course.autograded_notebook(student, lesson)).items():
             given.setdefault(exercise, {})[student] = answer
     return LessonAnswers(given, _known(course, lesson))
 
 
-def _answers(path: Path) -> Mapping[str, Answer]:
+def _answers(path: Path) -> Mapping[str, StudentAnswer]:
     """Return the answers in a notebook that we or nbgrader wrote; none if it cannot be read."""
     try:
         return _read(path, path.stat().st_mtime_ns)
@@ -69,7 +69,7 @@ def _answers(path: Path) -> Mapping[str, Answer]:
 
 
 @lru_cache(maxsize=5_000)  # reports are made anew after each arrival, when nearly all is as before
-def _read(path: Path, _changed: int) -> Mapping[str, Answer]:
+def _read(path: Path, _changed: int) -> Mapping[str, StudentAnswer]:
     answers = {}
     for cell in json.loads(path.read_bytes())["cells"]:
         about = cell["metadata"].get("nbgrader", {})
@@ -78,17 +78,17 @@ def _read(path: Path, _changed: int) -> Mapping[str, Answer]:
             text = (source if isinstance(source, str) else "".join(source))[:LONGEST]
             if not is_code:  # a graded notebook holds prose as HTML, see `safe_html.inert`
                 text = unescape(_TAG.sub(" ", unescape(text))).strip()
-            answers[about["grade_id"]] = Answer(text, is_code)
+            answers[about["grade_id"]] = StudentAnswer(text, is_code)
     return answers
 
 
-def _known(course: Course, lesson: str) -> dict[str, list[Answer]]:
+def _known(course: Course, lesson: str) -> dict[str, list[StudentAnswer]]:
     """Return skeletons and model answers by exercise, as far as the course folder has them."""
     try:
         known = {name: [answer] for name, answer in _answers(course.release_notebook(lesson)).items()}
         text = read_lesson(course.text(lesson))
         for name, answers in known.items():
-            answers.append(Answer(text.answer(name), answers[0].is_code))
+            answers.append(StudentAnswer(text.answer(name), answers[0].is_code))
     except AutograderError:
         return {}
     return known
@@ -133,7 +133,7 @@ class Specimens:
         shown = (self._anonymous(mistake.exercise, answer) for answer in found)
         return min(filter(None, shown), key=lambda code: (len(code), code), default="")
 
-    def _anonymous(self, exercise: str, answer: Answer) -> str:
+    def _anonymous(self, exercise: str, answer: StudentAnswer) -> str:
         """Return an answer without what identifies its author; empty if that cannot be done."""
         tree = parse(answer.text) if answer.is_code and len(answer.text) <= LONGEST_SPECIMEN else None
         if tree is None:
@@ -168,7 +168,7 @@ def _parts(name: str) -> Iterator[str]:
 
 
 @lru_cache(maxsize=20_000)  # reports are made anew after each arrival, when nearly all is as before
-def _words(answer: Answer) -> frozenset[str]:
+def _words(answer: StudentAnswer) -> frozenset[str]:
     """Return the names and the values that code uses."""
     tree = parse(answer.text[:LONGEST_SPECIMEN]) if answer.is_code else None
     nodes = list(ast.walk(tree)) if tree else []

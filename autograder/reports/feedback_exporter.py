@@ -33,7 +33,7 @@ from autograder.reports.student_pages import (
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
 from autograder.storage.recorder import attached_attempt
-from autograder.submissions.submission import SECRET
+from autograder.submissions.submission import SECRET, Submission
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
 Spread = Callable[
@@ -99,11 +99,16 @@ class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type 
             history=steps(earlier),
             is_alone=resources.get("is_alone", False),
         )
-        pages = {f"../{INDEX}": student_index(course, attempt.student, attempts, grades)}
+        page = feedback_page(work)
+        pages: dict[str, str] = {}
+        if work.is_alone:  # Assignment List offers feedback once there is a page for every notebook handed in
+            submission = Submission(course, attempt.student, attempt.lesson, attempt.version)
+            pages = {f"{name}.html": page for name in submission.other_names()}
+        pages[f"../{INDEX}"] = student_index(course, attempt.student, attempts, grades)
         if work.report.is_graded:
             pages[NOTEBOOK] = notebook_page(work)
-        resources["outputs"] = {name: page.encode() for name, page in pages.items()}
-        return feedback_page(work), resources
+        resources["outputs"] = {name: text.encode() for name, text in pages.items()}
+        return page, resources
 
 
 def _is_foreign(path: Path) -> bool:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from rapidfuzz.distance import Indel
 
 from autograder.model.text import visible
-from autograder.reports.class_answers import Answer, LessonAnswers, bound, is_unused_text, literal
+from autograder.reports.class_answers import LessonAnswers, StudentAnswer, bound, is_unused_text, literal
 from autograder.submissions.answer_text import parse
 
 MOST_TOKENS = 4_000  # of one answer; a long one takes a few hundred
@@ -43,7 +43,7 @@ class Token(NamedTuple):
     line: int
 
 
-def tokens(answer: Answer) -> list[Token]:
+def tokens(answer: StudentAnswer) -> list[Token]:
     """Return an answer's tokens; none for code that Python cannot parse.
 
     In code these are the nodes of the syntax tree, in order. A name that the answer itself defines
@@ -69,7 +69,7 @@ def tokens(answer: Answer) -> list[Token]:
 class Runs:
     """The runs of a normalised answer."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: StudentAnswer) -> None:
         """Cut an answer's tokens into overlapping runs."""
         found = tokens(answer)
         self.words, self._length = [token.word for token in found], RUN[answer.is_code]
@@ -124,7 +124,7 @@ class Side:
     """One student's answer, and the lines in which the shared runs begin."""
 
     student: str
-    answer: Answer
+    answer: StudentAnswer
     lines: frozenset[int]
 
 
@@ -179,7 +179,7 @@ def similar_pairs(lessons: Mapping[str, LessonAnswers]) -> list[SimilarPair]:
 
 @lru_cache(maxsize=256)  # reports are made anew after each arrival, when most exercises are as before
 def _shared(
-    lesson: str, exercise: str, given: tuple[tuple[str, Answer], ...], known: tuple[Answer, ...]
+    lesson: str, exercise: str, given: tuple[tuple[str, StudentAnswer], ...], known: tuple[StudentAnswer, ...]
 ) -> tuple[SharedAnswer, ...]:
     """Return the pairs of answers to one exercise that share enough."""
     answers = dict(given)

@@ -101,7 +101,7 @@ def prose_html(markdown: str) -> Markup:
     return Markup(html)  # noqa: S704 - cleaned by markdown2html
 
 
-class Group(StrEnum):
+class ExerciseGroup(StrEnum):
     """What is to be said about an exercise."""
 
     CORRECT = "correct"
@@ -110,11 +110,11 @@ class Group(StrEnum):
     PENDING = "pending"  # to be graded by hand
 
 
-def group(exercise: ExerciseReport) -> Group:
+def group(exercise: ExerciseReport) -> ExerciseGroup:
     """Return which of the four groups an exercise belongs to."""
     if exercise.outcome.is_pending:
-        return Group.PENDING if exercise.is_pending else Group.BY_HAND
-    return Group.CORRECT if exercise.outcome is Outcome.PASSED else Group.TO_FIX
+        return ExerciseGroup.PENDING if exercise.is_pending else ExerciseGroup.BY_HAND
+    return ExerciseGroup.CORRECT if exercise.outcome is Outcome.PASSED else ExerciseGroup.TO_FIX
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Step:
+class AttemptStep:
     """One attempt of a student at a lesson, its number, and what changed since the one before."""
 
     number: int
@@ -168,7 +168,7 @@ class Step:
     changes: list[Change]
 
 
-def steps(attempts: Iterable[Attempt]) -> list[Step]:
+def steps(attempts: Iterable[Attempt]) -> list[AttemptStep]:
     """Return a student's attempts at one lesson, oldest first.
 
     The same file graded again, as after a change to the grader, is one attempt: the newest counts.
@@ -180,7 +180,7 @@ def steps(attempts: Iterable[Attempt]) -> list[Step]:
         found.append(attempt)
     before = [None, *(attempt.report for attempt in found)]
     return [
-        Step(number, attempt, changes(before[number - 1], attempt.report))
+        AttemptStep(number, attempt, changes(before[number - 1], attempt.report))
         for number, attempt in enumerate(found, start=1)
     ]
 
@@ -213,7 +213,7 @@ class GradedWork:
     sandboxed: bool
     comments: Mapping[str, str] = field(default_factory=dict)
     late_penalty: float = 0.0
-    history: Sequence[Step] = ()
+    history: Sequence[AttemptStep] = ()
     is_alone: bool = False
 
 
@@ -261,11 +261,11 @@ class Standing:
     def __init__(self, report: Report) -> None:
         """Group the exercises of a report."""
         counted = [each for each in report.exercises if not each.is_stretch]
-        groups = {which: [each for each in counted if group(each) is which] for which in Group}
-        self.to_fix = groups[Group.TO_FIX]
-        self.graded = len(counted) - len(groups[Group.PENDING])
-        full = [each for each in groups[Group.BY_HAND] if (each.score or 0.0) >= each.points]
-        self.full = len(groups[Group.CORRECT]) + len(full)
+        groups = {which: [each for each in counted if group(each) is which] for which in ExerciseGroup}
+        self.to_fix = groups[ExerciseGroup.TO_FIX]
+        self.graded = len(counted) - len(groups[ExerciseGroup.PENDING])
+        full = [each for each in groups[ExerciseGroup.BY_HAND] if (each.score or 0.0) >= each.points]
+        self.full = len(groups[ExerciseGroup.CORRECT]) + len(full)
         tried = [each for each in self.to_fix if each.outcome not in LEFT_OUT]
         self.is_empty = bool(counted) and len(self.to_fix) == len(counted) and not tried
         self.first = next(iter([*tried, *self.to_fix]), None)
@@ -325,7 +325,9 @@ def feedback_page(work: GradedWork) -> str:
         report=report,
         total=report_total(report, work.late_penalty),
         exercises=exercises,
-        groups={which.value: [each for each in shown if group(each.report) is which] for which in Group},
+        groups={
+            which.value: [each for each in shown if group(each.report) is which] for which in ExerciseGroup
+        },
         left_out=LEFT_OUT,
         standing=standing,
         headline=headline(report),
@@ -400,7 +402,7 @@ class LessonView:
 
     titles: Titles
     page: str  # relative to the index
-    steps: Sequence[Step]
+    steps: Sequence[AttemptStep]
     report: Report
     late_penalty: float
     to_fix: Sequence[ExerciseReport]

@@ -14,7 +14,7 @@ from difflib import SequenceMatcher
 from typing import Final
 
 from autograder.search.differences import kind, parts, split, statement_kind
-from coursework.edits.cell import OUT, Cell, Edit, is_set
+from coursework.edits.cell import OUT, Cell, CodeEdit, is_set
 from coursework.edits.statements import inserted
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -55,10 +55,10 @@ class Pairing:
         self._renamed.clear()
 
 
-def donor_edits(cell: Cell, right: Cell) -> tuple[list[Edit], list[Edit]]:
+def donor_edits(cell: Cell, right: Cell) -> tuple[list[CodeEdit], list[CodeEdit]]:
     """Return the edits that bring parts of a right answer in, and those that together make it of the cell."""
-    single: list[Edit] = []
-    whole: list[Edit] = []
+    single: list[CodeEdit] = []
+    whole: list[CodeEdit] = []
     attributes: dict[str, str] = {}
     for mine, other in functions_alike(cell, right):
         pairing, script = _nearest(cell, mine, other, attributes)
@@ -74,13 +74,13 @@ def donor_edits(cell: Cell, right: Cell) -> tuple[list[Edit], list[Edit]]:
 
 def _nearest(
     cell: Cell, mine: Function, right: Function, attributes: dict[str, str]
-) -> tuple[Pairing, list[Edit]]:
+) -> tuple[Pairing, list[CodeEdit]]:
     """Pair a function with the right one in the form nearest to it, and return the changes between the two.
 
     Where that makes fewer changes, a variable of the right answer is written out wherever it is used.
     """
 
-    def tried(other: Function) -> tuple[Pairing, list[Edit]]:
+    def tried(other: Function) -> tuple[Pairing, list[CodeEdit]]:
         pairing = paired(mine, other, attributes)
         return pairing, [*_defaults(cell, mine, other), *_script(cell, mine, pairing)]
 
@@ -93,7 +93,7 @@ def _nearest(
     return best
 
 
-def _total(script: Sequence[Edit]) -> float:
+def _total(script: Sequence[CodeEdit]) -> float:
     return sum(edit.cost for edit in script)
 
 
@@ -255,7 +255,7 @@ def _header(statement: ast.stmt) -> ast.AST:
     return statement
 
 
-def _script(cell: Cell, function: Function, pairing: Pairing) -> Iterator[Edit]:
+def _script(cell: Cell, function: Function, pairing: Pairing) -> Iterator[CodeEdit]:
     """Yield the changes that make the right function of the student's: each is as small as it can be."""
     for here, there in pairing.pairs:
         yield from _differences(cell, pairing.mine[here], pairing.renamed(pairing.right[there]))
@@ -263,7 +263,7 @@ def _script(cell: Cell, function: Function, pairing: Pairing) -> Iterator[Edit]:
     for index, statement in enumerate(pairing.mine):
         if index not in mine and isinstance(statement, SIMPLE):
             first, last = cell.lines(statement)
-            yield Edit(((*cell.span(statement), "pass"),), first, last, OUT, 1.6)
+            yield CodeEdit(((*cell.span(statement), "pass"),), first, last, OUT, 1.6)
     inside: set[ast.stmt] = set()
     for index, statement in enumerate(pairing.right):
         if index not in right and statement not in inside:
@@ -275,7 +275,7 @@ def _script(cell: Cell, function: Function, pairing: Pairing) -> Iterator[Edit]:
 
 def _put_in(
     cell: Cell, function: Function, pairing: Pairing, index: int, more: float = 0.0
-) -> Iterator[Edit]:
+) -> Iterator[CodeEdit]:
     """Yield a statement of the right answer put behind the one that its neighbour belongs to."""
     new = pairing.renamed(pairing.right[index])
     if isinstance(new, ast.Return) and isinstance(function.body[-1], ast.Return):
@@ -296,7 +296,7 @@ def _put_in(
         yield inserted(cell, block, 0, ast.unparse(new), cost)
 
 
-def _missing(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
+def _missing(cell: Cell, pairing: Pairing) -> Iterator[CodeEdit]:
     """Yield statements of the right answer put in everywhere: those without a like first."""
     with_a_like = {there for _, there in pairing.pairs}
     blocks = [each for each in cell.blocks if any(one in pairing.mine for one in each)]
@@ -310,14 +310,14 @@ def _missing(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
                 yield inserted(cell, block, at, ast.unparse(new), cost)
 
 
-def _defaults(cell: Cell, mine: Function, right: Function) -> Iterator[Edit]:
+def _defaults(cell: Cell, mine: Function, right: Function) -> Iterator[CodeEdit]:
     """Yield the defaults of the right answer's arguments."""
     own, others = ([*reversed(each.args.defaults)] for each in (mine, right))
     for one, other in zip(own, others, strict=False):
         yield from _smallest(cell, one, other)
 
 
-def _differences(cell: Cell, mine: ast.stmt, right: ast.stmt) -> Iterator[Edit]:
+def _differences(cell: Cell, mine: ast.stmt, right: ast.stmt) -> Iterator[CodeEdit]:
     """Yield the smallest parts in which two statements differ."""
     match mine, right:
         case (ast.Assign(targets=[one], value=old), ast.Assign(targets=[two], value=new)):
@@ -344,7 +344,7 @@ def _loaded(node: ast.expr) -> ast.expr:
     return ast.parse(ast.unparse(node), mode="eval").body
 
 
-def _whole_statements(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
+def _whole_statements(cell: Cell, pairing: Pairing) -> Iterator[CodeEdit]:
     """Yield whole statements in the place of those that they belong to."""
     for here, there in pairing.pairs:
         mine, right = pairing.mine[here], pairing.renamed(pairing.right[there])
@@ -352,7 +352,7 @@ def _whole_statements(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
             yield _statement(cell, mine, right, 0.2)
 
 
-def _elsewhere(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
+def _elsewhere(cell: Cell, pairing: Pairing) -> Iterator[CodeEdit]:
     """Yield values of the right answer in the place of any other of the function."""
     for here, statement in enumerate(pairing.mine):
         old = getattr(statement, "value", None)
@@ -362,7 +362,7 @@ def _elsewhere(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
                 yield _replaced(cell, old, new, ELSEWHERE)
 
 
-def _grown(cell: Cell, pairing: Pairing) -> Iterator[Edit]:
+def _grown(cell: Cell, pairing: Pairing) -> Iterator[CodeEdit]:
     """Yield what the right answer does with a variable or a value, done with a student's.
 
     A variable that the right answer has an operator beside gets it here; a value gets the operators and calls
@@ -410,11 +410,11 @@ def _filled(form: ast.expr, hole: ast.expr, new: ast.expr) -> ast.expr:
     return made
 
 
-def _statement(cell: Cell, mine: ast.stmt, right: ast.stmt, more: float) -> Edit:
+def _statement(cell: Cell, mine: ast.stmt, right: ast.stmt, more: float) -> CodeEdit:
     text = ast.unparse(right).replace("\n", "\n" + " " * mine.col_offset)
     first, last = cell.lines(mine)
     what = statement_kind(cell, mine, right)
-    return Edit(((*cell.span(mine), text),), first, last, what, _cost(cell, mine, right) + more)
+    return CodeEdit(((*cell.span(mine), text),), first, last, what, _cost(cell, mine, right) + more)
 
 
 def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
@@ -437,11 +437,11 @@ def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
     return BEGIN + EACH_TOKEN * max(len(one) - same, len(other) - same) + UNUSED * unused
 
 
-def _replaced(cell: Cell, mine: ast.expr, right: ast.expr, more: float = 0.0) -> Edit:
+def _replaced(cell: Cell, mine: ast.expr, right: ast.expr, more: float = 0.0) -> CodeEdit:
     return cell.edit(mine, right, kind(cell, mine, right), _cost(cell, mine, right) + more)
 
 
-def _smallest(cell: Cell, mine: ast.expr, right: ast.expr) -> Iterator[Edit]:
+def _smallest(cell: Cell, mine: ast.expr, right: ast.expr) -> Iterator[CodeEdit]:
     """Yield the changes of the smallest parts that differ."""
     yield from (_replaced(cell, *part) for part in parts(mine, right))
 

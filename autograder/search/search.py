@@ -22,7 +22,7 @@ from autograder.model.errors import RunEndedError
 from autograder.model.exercise import Check, Exercise, TestInput
 from autograder.sandbox.run import Probe, Request
 from autograder.search.distance import ENDED, RIGHT, distance, is_nearer
-from coursework.edits.cell import MISSING, Edit
+from coursework.edits.cell import MISSING, CodeEdit
 from coursework.edits.places import MARGIN, MOST_AFTER, Found, combined
 from coursework.engine.describe import Comparison
 from coursework.engine.observe import observed
@@ -44,7 +44,9 @@ TIMES_ITS_OWN: Final = 3.0
 LONGEST_SECONDS: Final = 1.0
 
 Question = tuple[Check, TestInput]
-Further = tuple[Sequence[Edit], Sequence[tuple[Edit, ...]]]  # single edits, and some to be made together
+Further = tuple[
+    Sequence[CodeEdit], Sequence[tuple[CodeEdit, ...]]
+]  # single edits, and some to be made together
 
 
 @dataclass(frozen=True)
@@ -55,10 +57,10 @@ class Plan:
     that do the same elsewhere. `known` are the lines in which each of several known mistakes seems to be.
     """
 
-    near: Sequence[Edit]
-    script: Sequence[Edit]
+    near: Sequence[CodeEdit]
+    script: Sequence[CodeEdit]
     further: Callable[[], Further]
-    alike: Callable[[Edit], Sequence[Edit]] = lambda _: ()
+    alike: Callable[[CodeEdit], Sequence[CodeEdit]] = lambda _: ()
     known: Sequence[set[int]] = ()
 
 
@@ -92,9 +94,9 @@ class Search:
         self._endings = self.tried = self.proved = 0
         self._own: dict[str, float] = {}  # the distances of the answer itself, by check
         # edits that fix a part, with the number of checks left when one failed, and its distance
-        self._halves: list[tuple[int, float, Edit]] = []
-        self._alone: set[Edit] = set()  # the edits that were tried by themselves
-        self._refuted: set[Edit] = set()  # those of them that pass what failed, and fail what had passed
+        self._halves: list[tuple[int, float, CodeEdit]] = []
+        self._alone: set[CodeEdit] = set()  # the edits that were tried by themselves
+        self._refuted: set[CodeEdit] = set()  # those of them that pass what failed, and fail what had passed
         self._raised_at: int | None = None  # the line of the last exception
         self._began = self._seconds()
         self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
@@ -129,7 +131,7 @@ class Search:
         self._close()
         return found
 
-    def _where_known(self, source: str, edits: Sequence[Edit], known: Sequence[set[int]]) -> list[Found]:
+    def _where_known(self, source: str, edits: Sequence[CodeEdit], known: Sequence[set[int]]) -> list[Found]:
         """Return what passes of the edits in the lines of known mistakes, if there are several of these."""
         if len(known) < 2:
             return []
@@ -143,7 +145,7 @@ class Search:
         two = (pair for one, other in combinations(there, 2) for pair in product(one, other))
         return found or self._pair(source, two, SHARE_OF_KNOWN)
 
-    def _singles(self, source: str, edits: Sequence[tuple[Edit, ...]]) -> list[Found]:
+    def _singles(self, source: str, edits: Sequence[tuple[CodeEdit, ...]]) -> list[Found]:
         found: list[Found] = []
         new = [combined(source, each) for each in edits if len(each) > 1 or each[0] not in self._alone]
         changes = sorted(new, key=lambda each: each.cost)[:MOST_TRIED]
@@ -158,7 +160,7 @@ class Search:
                     last = min(last, start + MOST_AFTER)
         return found
 
-    def _least(self, source: str, script: Sequence[Edit]) -> list[Found]:
+    def _least(self, source: str, script: Sequence[CodeEdit]) -> list[Found]:
         """Return a script without the edits that it can do without, if it leads to a right answer at all."""
         left = _apart(script)
         if not left or not self._mends(source, left):
@@ -170,10 +172,10 @@ class Search:
         change = combined(source, left)
         return [change] if _places(left) <= MOST_TOGETHER and self._is_proved(change) else []
 
-    def _mends(self, source: str, edits: Sequence[Edit]) -> bool:
+    def _mends(self, source: str, edits: Sequence[CodeEdit]) -> bool:
         return self._passes(combined(source, edits).source, self._asked)
 
-    def _pair(self, source: str, pairs: Iterable[Sequence[Edit]], share: float = 1.0) -> list[Found]:
+    def _pair(self, source: str, pairs: Iterable[Sequence[CodeEdit]], share: float = 1.0) -> list[Found]:
         """Return the first pair of edits that passes, the cheapest first; one of them, if it does alone."""
         apart = [each for each in pairs if not each[0].meets(each[1])]
         apart = sorted(apart, key=lambda each: each[0].cost + each[1].cost)[:MOST_TRIED]
@@ -189,10 +191,10 @@ class Search:
                     return [least]
         return []
 
-    def _beside_halves(self, edits: Sequence[Edit]) -> Iterator[tuple[Edit, Edit]]:
+    def _beside_halves(self, edits: Sequence[CodeEdit]) -> Iterator[tuple[CodeEdit, CodeEdit]]:
         """Yield the edits that fix a part, the best few in each place, each beside the others."""
         places = Counter[tuple[int, int]]()
-        best: list[Edit] = []
+        best: list[CodeEdit] = []
         for _, _, half in sorted(self._halves, key=lambda each: (each[0], each[1], each[2].cost)):
             places[half.first, half.last] += 1
             if places[half.first, half.last] <= MOST_IN_A_PLACE:
@@ -299,7 +301,7 @@ def _magnitude(seconds: float) -> int:
     return max(0, math.ceil(math.log(max(seconds, 1e-9) / 0.001, 4)))
 
 
-def _places(edits: Sequence[Edit]) -> int:
+def _places(edits: Sequence[CodeEdit]) -> int:
     """Return the number of places that edits change; a gap next to a changed line is not counted."""
     lines = {(each.first, each.last) for each in edits if each.what != MISSING}
     beside = {line for first, last in lines for line in range(first, last + 1)}
@@ -307,9 +309,9 @@ def _places(edits: Sequence[Edit]) -> int:
     return len(lines) + sum(beside.isdisjoint(gap) for gap in gaps)
 
 
-def _apart(edits: Sequence[Edit]) -> list[Edit]:
+def _apart(edits: Sequence[CodeEdit]) -> list[CodeEdit]:
     """Return edits without those that touch what an earlier one touches."""
-    found: list[Edit] = []
+    found: list[CodeEdit] = []
     for edit in edits:
         if not any(edit.meets(other) for other in found):
             found.append(edit)

@@ -8,7 +8,7 @@ import re
 from typing import Final
 
 from autograder.model.report import BY_CHANGE, NamedMistake
-from coursework.edits.cell import Cell, Edit, callee
+from coursework.edits.cell import Cell, CodeEdit, callee
 from coursework.edits.places import VAGUE, Told
 
 DIMENSIONS: Final = "Write down what each dimension of the tensor stands for. Which one is meant here?"
@@ -70,7 +70,7 @@ TITLES: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
-def title(edit: Edit, cell: Cell) -> NamedMistake | None:
+def title(edit: CodeEdit, cell: Cell) -> NamedMistake | None:
     """Return the mistake that a change of a cell stands for; None if its kind says too little."""
     if edit.what in VAGUE:
         return None
@@ -89,13 +89,13 @@ def title(edit: Edit, cell: Cell) -> NamedMistake | None:
     return None
 
 
-def _calls(edit: Edit, cell: Cell) -> int:
+def _calls(edit: CodeEdit, cell: Cell) -> int:
     """Return how many calls begin in the lines of a change."""
     lines = range(edit.first, edit.last + 1)
     return sum(isinstance(each, ast.Call) and each.lineno in lines for each in cell.nodes)
 
 
-def _call_around(edit: Edit, cell: Cell) -> str:
+def _call_around(edit: CodeEdit, cell: Cell) -> str:
     """Return the name of the innermost call that a change is in, outside what is called; "" if none."""
     start, end, _ = edit.changes[0]
     name, smallest = "", len(cell.data)

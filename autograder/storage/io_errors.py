@@ -33,7 +33,7 @@ HINT = (
 def machine_error(error: Exception, place: Path | str = "the gradebook") -> CourseError | None:
     """Return what to say of a file or database that can't be used; None if the error is a bug.
 
-    `place` is where a database is. Every command goes through here; see `commands.base.Group`.
+    `place` is where a database is. Every command goes through here; see `commands.base.CommandGroup`.
     """
     if isinstance(error, InvalidEntry) and isinstance(error.__context__, Exception):
         error = error.__context__  # nbgrader reports any error of its database as that

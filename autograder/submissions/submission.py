@@ -116,6 +116,14 @@ class Submission:
         elif names := self._names():
             yield f"'{path.name}' was graded; the folder also contains {names}"
 
+    def other_names(self) -> list[str]:
+        """Return the names, without the ending, of notebooks that are not named after the lesson.
+
+        nbgrader's exchange asks for a feedback page of each of them. Of very many, only some are returned.
+        """
+        found = [path.stem for path in self._others() if path.suffix == ".ipynb" and path.name.isprintable()]
+        return found[:MOST_READ]
+
     def _entries(self) -> list[os.DirEntry[str]]:
         """Return what the folder contains, in order; of very many entries, only some."""
         try:

@@ -40,7 +40,7 @@ class View:
 
 
 @dataclass(frozen=True)
-class Step:
+class ScoreStep:
     """One score that can be given: as a number, as it is shown, and the key that gives it."""
 
     score: float
@@ -48,18 +48,18 @@ class Step:
     key: str
 
 
-def steps(answer: WrittenAnswer) -> list[Step]:
+def steps(answer: WrittenAnswer) -> list[ScoreStep]:
     """Return the scores that an answer can get, from left to right."""
     keys, made = iter(STEP_KEYS), []
     for score in answer.steps:
         whole, rest = int(score), score % 1
         label = f"{whole if whole or not rest else ''}{_FRACTIONS.get(rest, '')}"
-        made.append(Step(score, label, next(keys, "") if rest else str(whole) if whole < 10 else ""))
+        made.append(ScoreStep(score, label, next(keys, "") if rest else str(whole) if whole < 10 else ""))
     return made
 
 
 @dataclass(frozen=True)
-class Note:
+class Stored:
     """What was stored from the page before: the answer as it is now, and what somebody else had given it."""
 
     done: WrittenAnswer
@@ -84,7 +84,7 @@ def answer_page(
     *,
     titles: Titles,
     numbers: Mapping[str, int],
-    note: Note | None = None,
+    note: Stored | None = None,
     problem: str = "",
     comment: str | None = None,
 ) -> str:
@@ -116,7 +116,7 @@ def list_page(
     *,
     titles: Mapping[str, Titles],
     numbers: Mapping[str, int],
-    note: Note | None = None,
+    note: Stored | None = None,
 ) -> str:
     """Return the page that lists all answers, question by question."""
     questions = [

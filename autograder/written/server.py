@@ -38,7 +38,7 @@ from autograder.storage.attempts import log_error
 from autograder.storage.gradebook import give_comment, give_points
 from autograder.storage.io_errors import plain_io_errors
 from autograder.written.answers import WrittenAnswer, WrittenAnswers
-from autograder.written.pages import LONGEST_COMMENT, POLICY, Note, View, answer_page, digest, list_page
+from autograder.written.pages import LONGEST_COMMENT, POLICY, Stored, View, answer_page, digest, list_page
 
 PAUSE = 1.0  # seconds in which the next page is shown before this work begins
 HOST = "127.0.0.1"
@@ -119,7 +119,7 @@ class GradingServer:
         self.token = secrets.token_urlsafe(32)
         self.hosts = [f"{name}:{socket.getsockname()[1]}" for name in (HOST, "localhost")]
         self.address = f"http://{self.hosts[0]}/{self.token}/"
-        self.notes: dict[str, Note] = {}  # shown once, on the page after
+        self.notes: dict[str, Stored] = {}  # shown once, on the page after
         self._sockets = [socket]
 
     async def run(self, ready: Callable[[], object], stop: asyncio.Event) -> None:
@@ -129,7 +129,7 @@ class GradingServer:
             [
                 (r"/[\w-]+/", ListPage),
                 (rf"/[\w-]+/({lesson})/(\w+)", AnswerPage),
-                (rf"/[\w-]+/((?:{lesson})/images/\w[\w.-]*)", Picture, {"path": str(release)}),
+                (rf"/[\w-]+/((?:{lesson})/images/\w[\w.-]*)", PictureHandler, {"path": str(release)}),
             ],
             default_handler_class=Guarded,
             grading_server=self,
@@ -221,11 +221,11 @@ class Guarded(RequestHandler):
         view = self.view
         return self.server.answers.all(by_student=view.by_student, shuffled=view.names_hidden)
 
-    def note(self) -> Note | None:
+    def note(self) -> Stored | None:
         """Return what is to be said of the page before, once."""
         return self.server.notes.pop(self.get_query_argument("note", ""), None)
 
-    def go(self, answer: WrittenAnswer | None, note: Note | None = None) -> None:
+    def go(self, answer: WrittenAnswer | None, note: Stored | None = None) -> None:
         """Show an answer next, or the list if there is none."""
         key = secrets.token_hex(8) if note else ""
         if note:
@@ -306,7 +306,7 @@ class AnswerPage(Guarded):
             raise HTTPError(400, f"This answer can get {steps} points, not '{text[:20]}'.")
         return allowed.get(text)
 
-    def _store(self, answer: WrittenAnswer, score: float | None, comment: str) -> Note | None:
+    def _store(self, answer: WrittenAnswer, score: float | None, comment: str) -> Stored | None:
         """Write what was changed into the gradebook; return what is to be said of it."""
         place = (answer.lesson, answer.student, answer.exercise)
         was_points, was_comment = (self.get_body_argument(name, "") for name in ("was_points", "was_comment"))
@@ -322,8 +322,8 @@ class AnswerPage(Guarded):
         if not (graded or commented):
             return None
         self.server.pages.add(answer.lesson, answer.student)
-        return Note(replace(answer, score=score if graded else answer.score, comment=comment), replaced)
+        return Stored(replace(answer, score=score if graded else answer.score, comment=comment), replaced)
 
 
-class Picture(Guarded, StaticFileHandler):
+class PictureHandler(Guarded, StaticFileHandler):
     """A picture of the lesson, as the question or an answer may show one."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Final
 
-from coursework.edits.cell import Cell, Edit, callee
+from coursework.edits.cell import Cell, CodeEdit, callee
 
 SIBLINGS: Final = tuple(
     tuple(line.split())
@@ -124,7 +124,7 @@ WRAPPED: Final = (
 )  # fmt: skip
 
 
-def call_edits(cell: Cell) -> Iterator[Edit]:
+def call_edits(cell: Cell) -> Iterator[CodeEdit]:
     """Yield the edits of calls, and those that put a call around an expression."""
     for node in cell.nodes:
         if isinstance(node, ast.Call):
@@ -147,7 +147,7 @@ def _is_called(cell: Cell, node: ast.expr) -> bool:
     return isinstance(parent, ast.Call) and parent.func is node
 
 
-def _siblings(cell: Cell, node: ast.Call) -> Iterator[Edit]:
+def _siblings(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
     name = callee(node)
     own = [each for each in cell.tree.body if isinstance(each, (ast.FunctionDef, ast.ClassDef))]
     if not name or any(each.name == name for each in own):
@@ -169,7 +169,7 @@ def _renamed(node: ast.Call, name: str) -> ast.Call:
     return ast.Call(function, node.args, node.keywords)
 
 
-def _named(cell: Cell, node: ast.Attribute) -> Iterator[Edit]:
+def _named(cell: Cell, node: ast.Attribute) -> Iterator[CodeEdit]:
     """Yield siblings of a name that is not called, such as a dtype."""
     for group in SIBLINGS:
         if node.attr in group:
@@ -179,7 +179,7 @@ def _named(cell: Cell, node: ast.Attribute) -> Iterator[Edit]:
                     yield cell.edit(node, new, f"another value than `{node.attr}`", 1.6)
 
 
-def _arguments(cell: Cell, node: ast.Call) -> Iterator[Edit]:
+def _arguments(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
     given = node.args
     if any(isinstance(each, ast.Starred) for each in given):
         return
@@ -220,7 +220,7 @@ def _place(node: ast.Call) -> ast.AST:
     return ends[0] if ends and node.lineno != ends[0].lineno else node
 
 
-def _keywords(cell: Cell, node: ast.Call) -> Iterator[Edit]:
+def _keywords(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
     present = {each.arg for each in node.keywords}
     for index, each in enumerate(node.keywords):
         rest = node.keywords[:index] + node.keywords[index + 1 :]
@@ -234,7 +234,7 @@ def _keywords(cell: Cell, node: ast.Call) -> Iterator[Edit]:
             yield cell.edit(node, new, "one argument more", 1.9 + 0.1 * rank, _place(node))
 
 
-def _left_out(cell: Cell, node: ast.Call) -> Iterator[Edit]:
+def _left_out(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
     """Yield what is left where a call is left out: what it was called on, or one of its arguments."""
     name = callee(node)
     what = f"without the call of `{name}`" if name else "one call fewer"
@@ -245,7 +245,7 @@ def _left_out(cell: Cell, node: ast.Call) -> Iterator[Edit]:
             yield cell.edit(node, each, what, 2.2 + rank, node.func)
 
 
-def _shapes(cell: Cell, node: ast.Call) -> Iterator[Edit]:
+def _shapes(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
     """Yield the ways to bring the parts of a shape into another order: sizes, then a transpose."""
     if callee(node) not in SHAPES or not isinstance(node.func, ast.Attribute):
         return
@@ -269,7 +269,7 @@ def _method(on: ast.expr, name: str, *numbers: int) -> ast.Call:
     return ast.Call(ast.Attribute(on, name, ast.Load()), given, [])
 
 
-def _wrapped(cell: Cell, node: ast.expr) -> Iterator[Edit]:
+def _wrapped(cell: Cell, node: ast.expr) -> Iterator[CodeEdit]:
     """Yield an expression with something around it."""
     parent = cell.parents.get(node)
     if _is_called(cell, node) or isinstance(parent, (ast.Starred, ast.Slice, ast.Attribute, ast.Delete)):
@@ -291,7 +291,7 @@ def _wrapped(cell: Cell, node: ast.expr) -> Iterator[Edit]:
         yield cell.edit(node, new, what, near + 0.1 + 0.04 * rank + (0 if value else 1.0))
 
 
-def _combined(cell: Cell, node: ast.expr, text: str) -> Iterator[Edit]:
+def _combined(cell: Cell, node: ast.expr, text: str) -> Iterator[CodeEdit]:
     """Yield an expression with another variable added, subtracted, multiplied or divided by."""
     for rank, name in enumerate(cell.names_in_scope(node)[:MOST_COMBINED]):
         if name != text:
@@ -300,7 +300,7 @@ def _combined(cell: Cell, node: ast.expr, text: str) -> Iterator[Edit]:
                 yield cell.edit(node, new, "one operand more", 2.7 + 0.1 * rank + 0.05 * place)
 
 
-def _lists(cell: Cell, node: ast.expr) -> Iterator[Edit]:
+def _lists(cell: Cell, node: ast.expr) -> Iterator[CodeEdit]:
     """Yield containers of another kind, and copies that are made one by one."""
     match node:
         case ast.BinOp(left=ast.List(elts=[one]), op=ast.Mult(), right=number):

@@ -22,7 +22,7 @@ BARE: Final = (ast.Assign, ast.Return, ast.keyword, ast.Expr, ast.AugAssign, ast
 
 
 @dataclass(frozen=True)
-class Edit:
+class CodeEdit:
     """A change of a cell: the lines that it concerns, and what kind of change it is, in words.
 
     The kind completes "Everything passes with …". Where something is missing, it goes between the lines
@@ -42,7 +42,7 @@ class Edit:
             data = data[:start] + text.encode() + data[end:]
         return data.decode()
 
-    def meets(self, other: "Edit") -> bool:
+    def meets(self, other: "CodeEdit") -> bool:
         """Return whether two changes touch the same text, so that they cannot both be made."""
         return any(a < d and c < b for a, b, _ in self.changes for c, d, _ in other.changes) or any(
             one[:2] == two[:2] for one in self.changes for two in other.changes
@@ -199,10 +199,10 @@ class Cell:
 
     def edit(
         self, node: ast.expr, new: ast.expr | str, what: str, cost: float, at: ast.AST | None = None
-    ) -> Edit:
+    ) -> CodeEdit:
         """Return the edit that puts another expression in a node's place; it is shown where `at` is."""
         first, last = self.lines(at if at is not None else node)
-        return Edit((self.replaced(node, new),), first, last, what, cost)
+        return CodeEdit((self.replaced(node, new),), first, last, what, cost)
 
     def lines(self, node: ast.AST) -> tuple[int, int]:
         """Return the first and the last line of a node."""
@@ -232,9 +232,9 @@ def _targets(target: ast.expr) -> list[str]:
     return [each.id for each in ast.walk(target) if isinstance(each, ast.Name)]
 
 
-def distinct(edits: Sequence[Edit], source: str) -> list[Edit]:
+def distinct(edits: Sequence[CodeEdit], source: str) -> list[CodeEdit]:
     """Return the edits in the order of their cost, each text once, without those that change nothing."""
-    found: dict[frozenset[Change], Edit] = {}
+    found: dict[frozenset[Change], CodeEdit] = {}
     data = source.encode()
     for edit in sorted(edits, key=lambda each: each.cost):
         changes = frozenset(each for each in edit.changes if data[each[0] : each[1]] != each[2].encode())

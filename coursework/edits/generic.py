@@ -6,22 +6,22 @@ from itertools import groupby, pairwise
 from typing import Final
 
 from coursework.edits.calls import call_edits
-from coursework.edits.cell import Cell, Edit, distinct, is_set
+from coursework.edits.cell import Cell, CodeEdit, distinct, is_set
 from coursework.edits.statements import statement_edits
 from coursework.edits.values import value_edits
 
 MOST_ALIKE: Final = 4  # places with one text that are changed together
 
 
-def generic_edits(cell: Cell) -> list[Edit]:
+def generic_edits(cell: Cell) -> list[CodeEdit]:
     """Return the edits of a cell that need no right answer, each once, in the order of their cost."""
     return distinct([*value_edits(cell), *call_edits(cell), *statement_edits(cell)], cell.source)
 
 
-def everywhere(edits: Sequence[Edit], cell: Cell) -> Iterator[tuple[Edit, ...]]:
+def everywhere(edits: Sequence[CodeEdit], cell: Cell) -> Iterator[tuple[CodeEdit, ...]]:
     """Yield the edits that change every place with one text alike, where a few places have it."""
 
-    def text(edit: Edit) -> tuple[str, str]:
+    def text(edit: CodeEdit) -> tuple[str, str]:
         start, end, new = edit.changes[0]
         return cell.data[start:end].decode(), new
 
@@ -32,7 +32,7 @@ def everywhere(edits: Sequence[Edit], cell: Cell) -> Iterator[tuple[Edit, ...]]:
             yield tuple(same)
 
 
-def elsewhere(edit: Edit, cell: Cell) -> list[Edit]:
+def elsewhere(edit: CodeEdit, cell: Cell) -> list[CodeEdit]:
     """Return the edit that does the same with a value one line on, where it is used; or where it was given.
 
     `y = f(x)` and then `return y`: what belongs around the one belongs as well around the other.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from coursework.edits.cell import MISSING, OUT, Edit
+from coursework.edits.cell import MISSING, OUT, CodeEdit
 
 # What follows the kind of change in `what`, where there is more than one place.
 OR_ELSE, TOGETHER_WITH = "; a change in ", ", together with "
@@ -23,14 +23,16 @@ LONGEST: Final = 400  # characters of the student's lines
 class Found:
     """Changes with which an answer is right, one or a few together, in the order of its lines."""
 
-    edits: tuple[Edit, ...]
+    edits: tuple[CodeEdit, ...]
     answer: str
 
     @cached_property
     def source(self) -> str:
         """The cell with the changes made."""
         changes = tuple(change for edit in self.edits for change in edit.changes)
-        return Edit(changes, self.edits[0].first, self.edits[-1].last, self.edits[0].what).apply(self.answer)
+        return CodeEdit(changes, self.edits[0].first, self.edits[-1].last, self.edits[0].what).apply(
+            self.answer
+        )
 
     @property
     def cost(self) -> float:
@@ -40,7 +42,7 @@ class Found:
         return max(costs) + IN_ANOTHER_PLACE * (len(costs) - 1) if alike else sum(costs)
 
 
-def combined(source: str, edits: Sequence[Edit]) -> Found:
+def combined(source: str, edits: Sequence[CodeEdit]) -> Found:
     """Return several edits as one change."""
     return Found(tuple(sorted(edits, key=lambda each: (each.first, each.last))), source)
 
@@ -103,7 +105,7 @@ def told(found: Sequence[Found], source: str) -> list[Told]:
     return [_alone(each, [other for other in places if other is not each], lines) for each in places]
 
 
-def _goes_around(edits: Sequence[Edit]) -> bool:
+def _goes_around(edits: Sequence[CodeEdit]) -> bool:
     """Return whether changes made together may go around what is wrong, rather than mend it.
 
     With one statement gone, or put in, and another one new, nearly everything can be made right.
@@ -113,30 +115,30 @@ def _goes_around(edits: Sequence[Edit]) -> bool:
     return new and not kinds.isdisjoint((OUT, MISSING))
 
 
-def _replaced(edit: Edit, source: str) -> str:
+def _replaced(edit: CodeEdit, source: str) -> str:
     start, end, _ = edit.changes[0]
     return source.encode()[start:end].decode()
 
 
-def _last_gaps(edits: Sequence[Edit]) -> list[Edit]:
+def _last_gaps(edits: Sequence[CodeEdit]) -> list[CodeEdit]:
     """Return edits without those that put in what another one puts in further down, where all is at hand."""
     last = {each.changes[0][2].strip(): each for each in sorted(edits, key=lambda each: each.first)}
     return [each for each in edits if each.what != MISSING or last[each.changes[0][2].strip()] is each]
 
 
-def _vague(edit: Edit) -> int:
+def _vague(edit: CodeEdit) -> int:
     """Return how little the kind of a change says: of two in one place, the other is told."""
     return (edit.what in VAGUE) + (edit.what == "another statement")
 
 
-def _alone(edit: Edit, others: Sequence[Edit], lines: Sequence[str]) -> Told:
+def _alone(edit: CodeEdit, others: Sequence[CodeEdit], lines: Sequence[str]) -> Told:
     """Return one place; where a change elsewhere would do as well, it says so."""
     also = " or ".join(spoken(other.first, other.last) for other in others)
     what = f"{edit.what}{OR_ELSE}{also} would do as well" if others else edit.what
     return _told(edit, what, lines)
 
 
-def _all_wrong(edits: Sequence[Edit], lines: Sequence[str]) -> list[Told]:
+def _all_wrong(edits: Sequence[CodeEdit], lines: Sequence[str]) -> list[Told]:
     """Return places that are all wrong: each line once, and no gap beside a line that is told."""
     places = list({(each.first, each.last): each for each in reversed(edits)}.values())[::-1]
     shown = {line for each in places if each.what != MISSING for line in range(each.first, each.last + 1)}
@@ -149,7 +151,7 @@ def _all_wrong(edits: Sequence[Edit], lines: Sequence[str]) -> list[Told]:
     return found
 
 
-def _told(edit: Edit, what: str, lines: Sequence[str]) -> Told:
+def _told(edit: CodeEdit, what: str, lines: Sequence[str]) -> Told:
     text = "\n".join(lines[edit.first - 1 : edit.last])
     return Told(edit.first, edit.last, text[:LONGEST], what)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final
 
-from coursework.edits.cell import MISSING, OUT, Cell, Change, Edit, callee, is_set
+from coursework.edits.cell import MISSING, OUT, Cell, Change, CodeEdit, callee, is_set
 
 # What a function may have to do with an argument, by what its name begins with.
 PREPARED: Final = {
@@ -17,7 +17,7 @@ PREPARED: Final = {
 OTHER_ASSIGNMENTS: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
-def statement_edits(cell: Cell) -> Iterator[Edit]:
+def statement_edits(cell: Cell) -> Iterator[CodeEdit]:
     """Yield the edits that change whole statements."""
     for block in cell.blocks:
         for statement in block:
@@ -33,7 +33,7 @@ def statement_edits(cell: Cell) -> Iterator[Edit]:
             yield from _put_in(cell, node)
 
 
-def inserted(cell: Cell, block: list[ast.stmt], index: int, text: str, cost: float) -> Edit:
+def inserted(cell: Cell, block: list[ast.stmt], index: int, text: str, cost: float) -> CodeEdit:
     """Return the edit that puts a statement into a block, before the one with an index, or at its end.
 
     The lines are those around the gap.
@@ -44,12 +44,12 @@ def inserted(cell: Cell, block: list[ast.stmt], index: int, text: str, cost: flo
         indent = _indent(statement)
         change = (start, start, f"{textwrap.indent(text, indent)}\n")
         last = _first_line(statement)
-        return Edit((change,), max(1, _line_above(cell, last)), last, MISSING, cost)
+        return CodeEdit((change,), max(1, _line_above(cell, last)), last, MISSING, cost)
     statement = block[-1]
     end = cell.span(statement)[1]
     change = (end, end, f"\n{textwrap.indent(text, _indent(statement))}")
     first = statement.end_lineno or statement.lineno
-    return Edit((change,), first, first + 1, MISSING, cost)
+    return CodeEdit((change,), first, first + 1, MISSING, cost)
 
 
 def _line_above(cell: Cell, line: int) -> int:
@@ -80,17 +80,17 @@ def _lines(cell: Cell, statement: ast.stmt) -> tuple[int, int]:
     return (first, max(first, body[0].lineno - 1)) if isinstance(body, list) and body else (first, last)
 
 
-def _left_out(cell: Cell, statement: ast.stmt) -> Iterator[Edit]:
+def _left_out(cell: Cell, statement: ast.stmt) -> Iterator[CodeEdit]:
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Pass)):
         return
     first, last = _lines(cell, statement)
-    yield Edit(((*cell.span(statement), "pass"),), first, last, OUT, 2.0)
+    yield CodeEdit(((*cell.span(statement), "pass"),), first, last, OUT, 2.0)
     body = getattr(statement, "body", None)
     if isinstance(statement, (ast.If, ast.For, ast.While, ast.With)) and isinstance(body, list):
         for block, cost in ((body, 2.2), (getattr(statement, "orelse", []), 2.4)):
             if block:
                 text = "\n".join(_text(cell, each) for each in block)
-                yield Edit(
+                yield CodeEdit(
                     ((*cell.span(statement), _under(text, statement)),),
                     first,
                     last,
@@ -108,7 +108,7 @@ def _under(text: str, statement: ast.stmt) -> str:
     return textwrap.indent(text, _indent(statement)).lstrip(" ")
 
 
-def _turned(cell: Cell, statement: ast.stmt) -> Iterator[Edit]:
+def _turned(cell: Cell, statement: ast.stmt) -> Iterator[CodeEdit]:
     """Yield other forms of one statement."""
     span = cell.span(statement)
     first, last = _lines(cell, statement)
@@ -116,17 +116,17 @@ def _turned(cell: Cell, statement: ast.stmt) -> Iterator[Edit]:
         case ast.AugAssign(target=target, op=operator, value=value):
             name, text = ast.unparse(target), ast.unparse(value)
             fresh = ast.unparse(ast.BinOp(ast.parse(name, mode="eval").body, operator, value))
-            yield Edit(((*span, f"{name} = {fresh}"),), first, last, "no change in place", 1.1)
-            yield Edit(((*span, f"{name} = {text}"),), first, last, "another assignment", 1.6)
+            yield CodeEdit(((*span, f"{name} = {fresh}"),), first, last, "no change in place", 1.1)
+            yield CodeEdit(((*span, f"{name} = {text}"),), first, last, "another assignment", 1.6)
             for other in OTHER_ASSIGNMENTS:
                 if other is not type(operator):
                     text = ast.unparse(ast.AugAssign(target, other(), value))
-                    yield Edit(((*span, text),), first, last, "another operator", 1.2)
+                    yield CodeEdit(((*span, text),), first, last, "another operator", 1.2)
         case ast.Assign(targets=[target], value=value):
             for other in OTHER_ASSIGNMENTS[:3]:
                 if isinstance(target, (ast.Name, ast.Attribute, ast.Subscript)):
                     added = ast.unparse(ast.AugAssign(target, other(), value))
-                    yield Edit(((*span, added),), first, last, "another assignment", 1.7)
+                    yield CodeEdit(((*span, added),), first, last, "another assignment", 1.7)
             yield from _other_target(cell, statement, target)
         case ast.If(test=test):
             new = ast.UnaryOp(ast.Not(), test)
@@ -134,26 +134,28 @@ def _turned(cell: Cell, statement: ast.stmt) -> Iterator[Edit]:
         case ast.Expr(value=ast.Call(func=ast.Attribute(value=on)) as call) if callee(call) != "backward":
             if isinstance(on, (ast.Name, ast.Attribute)):
                 text = f"{ast.unparse(on)} = {cell.text(call)}"
-                yield Edit(((*span, text),), first, last, "an assignment", 1.5)
+                yield CodeEdit(((*span, text),), first, last, "an assignment", 1.5)
         case ast.Return(value=ast.expr() as value):
             yield from _returned(cell, statement, value)
         case ast.Continue() | ast.Break():
             other_word = "break" if isinstance(statement, ast.Continue) else "continue"
-            yield Edit(((*span, other_word),), first, last, "another statement", 1.5)
+            yield CodeEdit(((*span, other_word),), first, last, "another statement", 1.5)
 
 
-def _other_target(cell: Cell, statement: ast.stmt, target: ast.expr) -> Iterator[Edit]:
+def _other_target(cell: Cell, statement: ast.stmt, target: ast.expr) -> Iterator[CodeEdit]:
     """Yield assignments to another variable, or to an attribute of `self`."""
     first, last = _lines(cell, statement)
     if not isinstance(target, ast.Name):
         return
     for rank, name in enumerate(each for each in cell.names_in_scope(statement) if each != target.id):
-        yield Edit(((*cell.span(target), name),), first, last, "another variable", 2.9 + 0.1 * rank)
+        yield CodeEdit(((*cell.span(target), name),), first, last, "another variable", 2.9 + 0.1 * rank)
     if cell.class_of(statement):
-        yield Edit(((*cell.span(target), f"self.{target.id}"),), first, last, "an attribute of `self`", 2.0)
+        yield CodeEdit(
+            ((*cell.span(target), f"self.{target.id}"),), first, last, "an attribute of `self`", 2.0
+        )
 
 
-def _returned(cell: Cell, statement: ast.Return, value: ast.expr) -> Iterator[Edit]:
+def _returned(cell: Cell, statement: ast.Return, value: ast.expr) -> Iterator[CodeEdit]:
     """Yield returns of two results."""
     for rank, name in enumerate(each for each in cell.names_in_scope(statement) if each != cell.text(value)):
         for texts in ((cell.text(value), name), (name, cell.text(value))):
@@ -163,7 +165,7 @@ def _returned(cell: Cell, statement: ast.Return, value: ast.expr) -> Iterator[Ed
             yield cell.edit(value, name, "another result", 2.3 + 0.1 * rank)
 
 
-def _exchanged(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[Edit]:
+def _exchanged(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[CodeEdit]:
     """Yield two neighbours in another order, or with the values of two assignments exchanged."""
     if any(isinstance(each, (ast.Import, ast.ImportFrom)) for each in (above, below)):
         return
@@ -173,14 +175,14 @@ def _exchanged(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[Edit]:
         (*upper, _under(_text(cell, below), above)),
         (*lower, _under(_text(cell, above), below)),
     )
-    yield Edit(changes, first, last, "these lines in another order", 2.3)
+    yield CodeEdit(changes, first, last, "these lines in another order", 2.3)
     if isinstance(above, ast.Assign) and isinstance(below, ast.Assign):
         one, other = cell.text(above.value), cell.text(below.value)
         values = (*cell.span(above.value), other), (*cell.span(below.value), one)
-        yield Edit(values, first, last, "the values of these lines exchanged", 1.5)
+        yield CodeEdit(values, first, last, "the values of these lines exchanged", 1.5)
 
 
-def _moved_far(cell: Cell, block: list[ast.stmt]) -> Iterator[Edit]:
+def _moved_far(cell: Cell, block: list[ast.stmt]) -> Iterator[CodeEdit]:
     """Yield a statement moved to any other place of its block."""
     if len(block) < 3:
         return
@@ -193,10 +195,10 @@ def _moved_far(cell: Cell, block: list[ast.stmt]) -> Iterator[Edit]:
         for index in range(len(ends) + 1):
             at = inserted(cell, block, index, _text(cell, statement), 3.4)
             if statement not in block[max(0, index - 1) : index + 1]:
-                yield Edit((gone, *at.changes), first, last, "the statement in another place", 3.4)
+                yield CodeEdit((gone, *at.changes), first, last, "the statement in another place", 3.4)
 
 
-def _out_of(cell: Cell, statement: ast.stmt, block: list[ast.stmt]) -> Iterator[Edit]:
+def _out_of(cell: Cell, statement: ast.stmt, block: list[ast.stmt]) -> Iterator[CodeEdit]:
     """Yield a block's first or last statement moved out of it, before or behind it."""
     around = cell.parents.get(statement)
     if not isinstance(around, (ast.For, ast.While, ast.If, ast.With)):
@@ -210,14 +212,14 @@ def _out_of(cell: Cell, statement: ast.stmt, block: list[ast.stmt]) -> Iterator[
             changes: tuple[Change, ...] = ((*cell.span(statement), f"pass{text}"),)
         else:
             changes = (gone, (end, end, text))
-        yield Edit(changes, first, last, "another indentation", 2.1)
+        yield CodeEdit(changes, first, last, "another indentation", 2.1)
     if statement is block[0]:
         start = cell.line_start(around.lineno)
         text = f"{textwrap.indent(_text(cell, statement), _indent(around))}\n"
-        yield Edit(((start, start, text), gone), first, last, "another indentation", 2.3)
+        yield CodeEdit(((start, start, text), gone), first, last, "another indentation", 2.3)
 
 
-def _into(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[Edit]:
+def _into(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[CodeEdit]:
     """Yield a statement moved to the end of the block above it, or the beginning of the one below."""
     for around, moved, at_end in ((above, below, True), (below, above, False)):
         if not isinstance(around, (ast.For, ast.While, ast.If, ast.With)):
@@ -228,10 +230,10 @@ def _into(cell: Cell, above: ast.stmt, below: ast.stmt) -> Iterator[Edit]:
         at = inserted(cell, inside, len(inside) if at_end else 0, _text(cell, moved), 2.2)
         gone = (*cell.span(moved), "pass")
         first, last = _lines(cell, moved)
-        yield Edit((gone, *at.changes), first, last, "another indentation", 2.2)
+        yield CodeEdit((gone, *at.changes), first, last, "another indentation", 2.2)
 
 
-def _put_in(cell: Cell, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Edit]:
+def _put_in(cell: Cell, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[CodeEdit]:
     """Yield statements that functions often want: a copy of an argument, a mode, a result."""
     block = next((each for each in cell.blocks if function.body[-1] in each), None)
     if block is None:
@@ -249,7 +251,7 @@ def _put_in(cell: Cell, function: ast.FunctionDef | ast.AsyncFunctionDef) -> Ite
 
 def _put_at_end(
     cell: Cell, function: ast.FunctionDef | ast.AsyncFunctionDef, block: list[ast.stmt]
-) -> Iterator[Edit]:
+) -> Iterator[CodeEdit]:
     """Yield a missing start of a constructor, a missing result, and a missing step backwards."""
     if function.name == "__init__" and "super().__init__" not in cell.text(function):
         yield inserted(cell, block, 0, "super().__init__()", 0.9)
@@ -257,7 +259,7 @@ def _put_at_end(
         if isinstance(block[-1], ast.Expr):
             start = cell.span(block[-1])[0]
             first, last = cell.lines(block[-1])
-            yield Edit(((start, start, "return "),), first, last, "a return", 0.9)
+            yield CodeEdit(((start, start, "return "),), first, last, "a return", 0.9)
         for name in cell.names_in_scope(block[-1]):
             yield inserted(cell, block, len(block), f"return {name}", 3.0)
         for each in ast.walk(function):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from coursework.edits.cell import Cell, Edit
+from coursework.edits.cell import Cell, CodeEdit
 
 RAISED: Final = 0.5  # how much less a change costs in a line that raised, and where its variables are set
 ENDLESS: Final = 1.2  # how much more where a loop would probably never end
@@ -31,7 +31,7 @@ def lines_of_loops(cell: Cell) -> set[int]:
     return {line for each in loops for line in range(each.lineno, (each.end_lineno or each.lineno) + 1)}
 
 
-def steered(edits: Sequence[Edit], lines: set[int], less: float) -> list[Edit]:
+def steered(edits: Sequence[CodeEdit], lines: set[int], less: float) -> list[CodeEdit]:
     """Return edits, those that concern some lines at a lower cost."""
     return [
         replace(each, cost=each.cost - less)
@@ -41,7 +41,7 @@ def steered(edits: Sequence[Edit], lines: set[int], less: float) -> list[Edit]:
     ]
 
 
-def without_haste(edits: Sequence[Edit], cell: Cell) -> list[Edit]:
+def without_haste(edits: Sequence[CodeEdit], cell: Cell) -> list[CodeEdit]:
     """Return edits, those at a higher cost that change what ends a `while`: most such loops never end."""
     spans = []
     for loop in [node for node in cell.nodes if isinstance(node, ast.While)]:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any, Final
 
-from coursework.edits.cell import Cell, Edit, callee, is_self
+from coursework.edits.cell import Cell, CodeEdit, callee, is_self
 
 # Methods and functions of torch whose plain numbers are dimensions, not sizes.
 BY_DIMENSION: Final = frozenset((
@@ -55,7 +55,7 @@ WORDS: Final = (
 )
 
 
-def value_edits(cell: Cell) -> Iterator[Edit]:
+def value_edits(cell: Cell) -> Iterator[CodeEdit]:
     """Yield the edits that leave the structure of an expression as it is."""
     for node in cell.nodes:
         if node in cell.docstrings or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
@@ -65,7 +65,7 @@ def value_edits(cell: Cell) -> Iterator[Edit]:
                 yield from edits(cell, node)
 
 
-def _constants(cell: Cell, node: ast.Constant) -> Iterator[Edit]:
+def _constants(cell: Cell, node: ast.Constant) -> Iterator[CodeEdit]:
     value = node.value
     parent = cell.parents.get(node)
     if isinstance(value, bool):
@@ -82,7 +82,7 @@ def _constants(cell: Cell, node: ast.Constant) -> Iterator[Edit]:
             yield cell.edit(node, name, "another value", 3.0)
 
 
-def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[Edit]:
+def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[CodeEdit]:
     value = ast.literal_eval(node)
     named = label(cell, node)
     if named in ("`dim`", "dimension", "`axis`"):
@@ -134,7 +134,7 @@ def _number(value: float) -> ast.expr:
     return ast.Constant(value)
 
 
-def _texts(cell: Cell, node: ast.Constant, value: str) -> Iterator[Edit]:
+def _texts(cell: Cell, node: ast.Constant, value: str) -> Iterator[CodeEdit]:
     what = f"another {label(cell, node)}"
     for words in WORDS:
         if value in words:
@@ -162,21 +162,21 @@ def _einsums(value: str) -> Iterator[str]:
                 yield f"{','.join(changed[:-1])}->{changed[-1]}"
 
 
-def _signs(cell: Cell, node: ast.UnaryOp) -> Iterator[Edit]:
+def _signs(cell: Cell, node: ast.UnaryOp) -> Iterator[CodeEdit]:
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         yield from _numbers(cell, node)
     else:
         yield cell.edit(node, node.operand, "another sign", 1.1)
 
 
-def _conditional(cell: Cell, node: ast.IfExp) -> Iterator[Edit]:
+def _conditional(cell: Cell, node: ast.IfExp) -> Iterator[CodeEdit]:
     for part in (node.body, node.orelse):
         yield cell.edit(node, part, "without the condition", 2.5)
     swapped = ast.IfExp(node.test, node.orelse, node.body)
     yield cell.edit(node, swapped, "another condition", 1.4)
 
 
-def _comparisons(cell: Cell, node: ast.Compare) -> Iterator[Edit]:
+def _comparisons(cell: Cell, node: ast.Compare) -> Iterator[CodeEdit]:
     for index, operator in enumerate(node.ops):
         for rank, other in enumerate(COMPARISONS[type(operator)]):
             operators = [*node.ops]
@@ -193,7 +193,7 @@ def _comparisons(cell: Cell, node: ast.Compare) -> Iterator[Edit]:
             yield cell.edit(node, ast.Compare(node.left, node.ops, [further]), "another limit", 2.4)
 
 
-def _operators(cell: Cell, node: ast.BinOp) -> Iterator[Edit]:
+def _operators(cell: Cell, node: ast.BinOp) -> Iterator[CodeEdit]:
     for rank, other in enumerate(OPERATORS.get(type(node.op), ())):
         new = ast.BinOp(node.left, other(), node.right)
         what = "another sign" if {type(node.op), other} == {ast.Add, ast.Sub} else "another operator"
@@ -211,7 +211,7 @@ def _operators(cell: Cell, node: ast.BinOp) -> Iterator[Edit]:
         yield cell.edit(node, new, "other brackets", 1.8)
 
 
-def _connectives(cell: Cell, node: ast.BoolOp) -> Iterator[Edit]:
+def _connectives(cell: Cell, node: ast.BoolOp) -> Iterator[CodeEdit]:
     other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
     yield cell.edit(node, ast.BoolOp(other, node.values), "another operator", 1.0)
     for index in range(len(node.values)):
@@ -220,7 +220,7 @@ def _connectives(cell: Cell, node: ast.BoolOp) -> Iterator[Edit]:
         yield cell.edit(node, new, "without one of the conditions", 2.0)
 
 
-def _names(cell: Cell, node: ast.Name) -> Iterator[Edit]:
+def _names(cell: Cell, node: ast.Name) -> Iterator[CodeEdit]:
     parent = cell.parents.get(node)
     if isinstance(parent, ast.Call) and parent.func is node:
         return
@@ -232,7 +232,7 @@ def _names(cell: Cell, node: ast.Name) -> Iterator[Edit]:
             yield cell.edit(node, f"self.{name}", "another variable", 2.6 + 0.06 * rank)
 
 
-def _attributes(cell: Cell, node: ast.Attribute) -> Iterator[Edit]:
+def _attributes(cell: Cell, node: ast.Attribute) -> Iterator[CodeEdit]:
     if not is_self(node.value):
         return
     for rank, name in enumerate(each for each in cell.attributes_of_self(node) if each != node.attr):
@@ -244,7 +244,7 @@ def _attributes(cell: Cell, node: ast.Attribute) -> Iterator[Edit]:
             yield cell.edit(node, name, "another variable", 2.2 + 0.06 * rank)
 
 
-def _slices(cell: Cell, node: ast.Slice) -> Iterator[Edit]:
+def _slices(cell: Cell, node: ast.Slice) -> Iterator[CodeEdit]:
     lower, upper, step = node.lower, node.upper, node.step
     one, last = ast.Constant(1), ast.UnaryOp(ast.USub(), ast.Constant(1))
     others = [(None, upper, step), (lower, None, step), (lower, upper, None), (upper, lower, step)]
@@ -264,7 +264,7 @@ def _slices(cell: Cell, node: ast.Slice) -> Iterator[Edit]:
         yield cell.edit(node, ast.unparse(ast.Slice(start, end, by)), "another slice", 1.5 + 0.05 * rank)
 
 
-def _tuples(cell: Cell, node: ast.Tuple) -> Iterator[Edit]:
+def _tuples(cell: Cell, node: ast.Tuple) -> Iterator[CodeEdit]:
     """Yield other orders of what stands between commas: indices, sizes, or what is returned."""
     parent = cell.parents.get(node)
     what = "the indices in another order" if isinstance(parent, ast.Subscript) else "another order"
@@ -287,7 +287,7 @@ def _tuples(cell: Cell, node: ast.Tuple) -> Iterator[Edit]:
             yield cell.edit(node, ast.Tuple(more, node.ctx), "another index", 2.2)
 
 
-KINDS: Final[tuple[tuple[type[ast.AST], Callable[[Cell, Any], Iterator[Edit]]], ...]] = (
+KINDS: Final[tuple[tuple[type[ast.AST], Callable[[Cell, Any], Iterator[CodeEdit]]], ...]] = (
     (ast.Constant, _constants),
     (ast.UnaryOp, _signs),
     (ast.Compare, _comparisons),

@@ -23,7 +23,9 @@ LONGEST_CELL = 100_000  # characters; nobody writes a longer one by hand
 SYNTAX = ("SyntaxError", "IndentationError", "TabError")
 NAME = re.compile(r"[A-Za-z_]\w*")
 NOT_OF_A_BLANK = 'not implemented for|required "forward"'  # torch raises it too
+UNDEFINED = r"name '(\w+)' is not defined"
 WITHOUT_SELF = "Is `self.` missing before `{name}`?"
+ONLY_IN_INIT = "`{name}` is known only inside `__init__`. Keep it there as `self.{name}`, and use that here."
 OWN_RAISE = "This `raise` is your own. Check its condition, and whether it should be there."
 RAISED_ELSEWHERE = "The `raise` there is your own. Check what is passed to that cell from here."
 UNFINISHED = "The cell still raises NotImplementedError. Replace that line with your own code."
@@ -102,18 +104,28 @@ def _advice(raised: Raised, cell: StudentCell) -> str:
         return OWN_RAISE if cell.line(raised.line or 0, raised.text) else RAISED_ELSEWHERE
     if lone := _without_self(raised, cell):
         return WITHOUT_SELF.format(name=lone)
+    if lone := _only_in_init(raised, cell):
+        return ONLY_IN_INIT.format(name=lone)
     known = raised.bases[raised.bases.index(name) :] if name in raised.bases else ()
     return advice((name, *known), raised.message, cell.has)
 
 
 def _without_self(raised: Raised, cell: StudentCell) -> str:
-    """Return the attribute of a module that a failing line calls by its bare name, "" for none."""
-    if not re.search("is not defined|not callable", raised.message) or not cell.line(
-        raised.line or 0, raised.text
-    ):
+    """Return the attribute of a module that a failing line has by its bare name, "" for none."""
+    if not cell.line(raised.line or 0, raised.text):
         return ""
-    called = re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", raised.text)
-    return next((name for name in called if re.search(rf"\bself\.{name}\b", cell.source)), "")
+    names = re.findall(UNDEFINED, raised.message)
+    if "not callable" in raised.message:
+        names = re.findall(r"(?<![\w.])([A-Za-z_]\w*)\(", raised.text)
+    return next((name for name in names if re.search(rf"\bself\.{name}\b", cell.source)), "")
+
+
+def _only_in_init(raised: Raised, cell: StudentCell) -> str:
+    """Return the argument of `__init__` that another method names, "" for none."""
+    if not cell.line(raised.line or 0, raised.text):
+        return ""
+    names = re.findall(UNDEFINED, raised.message)
+    return next((name for name in names if re.search(rf"def __init__\([^)]*\b{name}\b", cell.source)), "")
 
 
 def _syntax_error(source: str, line: tuple[int, str] | None) -> str:

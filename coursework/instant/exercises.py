@@ -13,7 +13,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "examples"
 
 
 @dataclass(frozen=True)
-class Exercise:
+class PublicExercise:
     """One exercise as a student meets it.
 
     Attributes:
@@ -65,20 +65,25 @@ def digest_of(source: str) -> str:
 
 
 @cache
-def exercises_of(lesson: str) -> tuple[Exercise, ...]:
+def exercises_of(lesson: str) -> tuple[PublicExercise, ...]:
     """Return the exercises of a lesson such as '03_attention' in their order; none if it is unknown."""
     path = FOLDER / f"{lesson}.json"
     if not path.is_file():
         return ()
-    return tuple(Exercise(**each) for each in json.loads(path.read_text("utf-8")).get("lesson", ()))
+    return tuple(PublicExercise(**each) for each in json.loads(path.read_text("utf-8")).get("lesson", ()))
 
 
-def every_exercise() -> list[Exercise]:
+def every_exercise() -> list[PublicExercise]:
     """Return the exercises of all lessons, in the order of the course."""
     return [each for lesson in every_lesson() for each in lesson]
 
 
-def every_lesson() -> list[tuple[Exercise, ...]]:
+def lesson_of(exercise: PublicExercise) -> str:
+    """Return the lesson that an exercise belongs to, such as '03_attention'."""
+    return next(path.stem for path in sorted(FOLDER.glob("*.json")) if exercise in exercises_of(path.stem))
+
+
+def every_lesson() -> list[tuple[PublicExercise, ...]]:
     """Return the exercises of each lesson, in the order of the course."""
     return [exercises_of(name) for name in sorted(path.stem for path in FOLDER.glob("*.json"))]
 

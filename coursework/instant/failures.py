@@ -13,9 +13,9 @@ from typing import Any
 
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
-from coursework.instant.exercises import Exercise, digest_of, notebook_file, saved_demos
-from coursework.instant.notebook import earlier_used, first_failing
-from coursework.instant.runs import Runs, described, names_bound
+from coursework.instant.exercises import PublicExercise, digest_of, notebook_file, saved_demos
+from coursework.instant.notebook import earlier_used, first_failing, right_apart_from_earlier
+from coursework.instant.runs import CellRuns, described, names_bound
 from coursework.instant.sources import cell_of, names_read, used
 
 NEEDS = '`{lacking}` is missing here, because `{name}` is not {state} yet. {ways}, or run `skip("{name}")`.'
@@ -33,6 +33,7 @@ BROKEN = (
     '`skip("{name}")` to go on without it.'
 )
 FIRST = '`check("{first}")` fails first: fix that. `{name}` calls it.'
+AS_WELL = "`{first}`, which it calls, fails as well."
 ANOTHER = "in another of your cells"
 STOPPED = "You stopped your code{place}. Is there a loop that never ends?"
 GOT_NONE = "got None. Is there a `return`?"
@@ -45,7 +46,7 @@ FAILS = "A visible test of `{name}` fails: {message}"
 SHORT = "{kind}: a visible test of `{name}` fails, as the card says."
 
 
-def show_failures_as_cards(shell: Any, runs: Runs) -> None:
+def show_failures_as_cards(shell: Any, runs: CellRuns) -> None:
     """Show failures in this notebook's cells our way from now on."""
     plain = shell._showtraceback  # no public hook lets the cell still count as failed
 
@@ -57,7 +58,7 @@ def show_failures_as_cards(shell: Any, runs: Runs) -> None:
     shell._showtraceback = MethodType(show, shell)
 
 
-def _shown(value: BaseException, runs: Runs) -> list[str]:
+def _shown(value: BaseException, runs: CellRuns) -> list[str]:
     """Return what stands in place of a traceback, after displaying a card if there is one; [] for nothing."""
     line, name = _lacking(value, runs)  # a line on what is missing, if that is why
     if line:
@@ -80,7 +81,7 @@ def _shown(value: BaseException, runs: Runs) -> list[str]:
     return [short.replace("`", "")]
 
 
-def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
+def _lacking(value: BaseException, runs: CellRuns) -> tuple[str, str]:
     """Return a line on what is not written yet, with its name, if that is why a cell failed."""
     tested = runs.tested_exercise()
     if tested and runs.is_skipped(tested):
@@ -99,7 +100,7 @@ def _lacking(value: BaseException, runs: Runs) -> tuple[str, str]:
     return _lacking_in_demo(value, runs)
 
 
-def _lacking_in_demo(value: BaseException, runs: Runs) -> tuple[str, str]:
+def _lacking_in_demo(value: BaseException, runs: CellRuns) -> tuple[str, str]:
     """Return the same for a demo of the lesson: it uses what is None or was not run, or a wrong exercise."""
     file = notebook_file(runs.names)
     if file is None or digest_of(runs.source) not in saved_demos(file):
@@ -114,7 +115,7 @@ def _lacking_in_demo(value: BaseException, runs: Runs) -> tuple[str, str]:
     return (BROKEN.format(name=broken.name), broken.name) if broken else ("", "")
 
 
-def _how_far(exercise: Exercise, runs: Runs) -> str:
+def _how_far(exercise: PublicExercise, runs: CellRuns) -> str:
     """Return what to say of an exercise that raises NotImplementedError: not begun, or not finished."""
     if exercise.stand_in and (stale := runs.problem(exercise)):
         return stale
@@ -122,7 +123,7 @@ def _how_far(exercise: Exercise, runs: Runs) -> str:
     return UNFINISHED.format(name=exercise.name) if begun else exercise.unwritten
 
 
-def _needs(lacking: str, runs: Runs) -> tuple[str, str]:
+def _needs(lacking: str, runs: CellRuns) -> tuple[str, str]:
     """Return a line on a name that a cell could not bind, and the exercise that it waited for."""
     name = runs.lacking[lacking]
     exercise = next(each for each in runs.exercises if each.name == name)
@@ -132,24 +133,27 @@ def _needs(lacking: str, runs: Runs) -> tuple[str, str]:
     return NEEDS.format(lacking=lacking, name=name, state=state, ways=WAYS[state].format(name=name)), name
 
 
-def _unwritten(trace: TracebackType | None, runs: Runs) -> Exercise | None:
+def _unwritten(trace: TracebackType | None, runs: CellRuns) -> PublicExercise | None:
     """Return the exercise whose code raised NotImplementedError: by its function, or its cell."""
     names = [frame.f_code.co_qualname.partition(".")[0] for frame, _ in traceback.walk_tb(trace)]
     found = (each for name in reversed(names) for each in runs.exercises if each.name == name)
     return next(found, None) or runs.own_exercise()
 
 
-def _message(value: BaseException, tested: Exercise, runs: Runs) -> str:
+def _message(value: BaseException, tested: PublicExercise, runs: CellRuns) -> str:
     """Return what a visible test says of an answer: its message, or the exception in the student's code."""
     own = runs.own.get(tested.id)
     source = own.source if own else cell_of(runs.names.get(tested.name))
     if stale := runs.problem(tested):
         return stale
-    if blamed := first_failing(earlier_used(tested, runs.names), runs.names):
+    blamed = first_failing(earlier_used(tested, runs.names), runs.names)
+    if blamed and right_apart_from_earlier(tested, runs.names):
         return FIRST.format(first=blamed.name, name=tested.name)
     if isinstance(value, AssertionError) and str(value):
-        return re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
-    return _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
+        said = re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
+    else:
+        said = _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
+    return f"{said.rstrip('.')}. {AS_WELL.format(first=blamed.name)}" if blamed else said
 
 
 def _exception_words(value: BaseException, cell: StudentCell, test: str) -> str:

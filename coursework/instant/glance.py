@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from coursework.instant.card import template
-from coursework.instant.exercises import Exercise, digest_of, exercises_of, saved_cells
+from coursework.instant.exercises import PublicExercise, digest_of, exercises_of, saved_cells
 from coursework.instant.notebook import card_for
-from coursework.instant.runs import Runs
+from coursework.instant.runs import CellRuns
 
 DONE, OPEN, WRONG = "✓", "○", "✗"
 RIGHT = "right on its examples"
@@ -17,10 +17,10 @@ HAND_IN = "To hand in: save the notebook (Ctrl+S), then run `hand_in()` in a cel
 
 
 @dataclass(frozen=True)
-class State:
+class ExerciseState:
     """Where one exercise stands: a mark, and a few words."""
 
-    exercise: Exercise
+    exercise: PublicExercise
     mark: str
     words: str
 
@@ -36,7 +36,7 @@ class Glance:
     """The exercises of a lesson with their states."""
 
     lesson: str
-    states: Sequence[State]
+    states: Sequence[ExerciseState]
     title: str = ""
     hint: str = ""
 
@@ -81,15 +81,15 @@ class Glance:
         """Do nothing: `check` has displayed it already, also as the last line of a cell."""
 
 
-def glance(file: Path, names: Mapping[str, Any], runs: Runs | None) -> Glance:
+def glance(file: Path, names: Mapping[str, Any], runs: CellRuns | None) -> Glance:
     """Return the lesson of a notebook at a glance."""
     saved = saved_cells(file)
-    states = [State(each, *_state(each, names, runs, saved)) for each in exercises_of(file.stem)]
+    states = [ExerciseState(each, *_state(each, names, runs, saved)) for each in exercises_of(file.stem)]
     return Glance(file.stem, states)
 
 
 def _state(
-    exercise: Exercise, names: Mapping[str, Any], runs: Runs | None, saved: Mapping[str, str]
+    exercise: PublicExercise, names: Mapping[str, Any], runs: CellRuns | None, saved: Mapping[str, str]
 ) -> tuple[str, str]:
     """Return the mark of an exercise, and its state in a few words."""
     if exercise.written:
@@ -108,7 +108,7 @@ def _state(
     return _tried(exercise, names)
 
 
-def _tried(exercise: Exercise, names: Mapping[str, Any]) -> tuple[str, str]:
+def _tried(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str]:
     card = card_for(exercise.id, names)
     if card.waits_for:
         return OPEN, f"right with a working {card.waits_for}: fix that first"

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from coursework.instant.exercises import Exercise, digest_of, exercises_of, notebook_file, saved_cells
+from coursework.instant.exercises import PublicExercise, digest_of, exercises_of, notebook_file, saved_cells
 from coursework.instant.notebook import NO_LESSON, runs_of
-from coursework.instant.runs import Runs
+from coursework.instant.runs import CellRuns, names_bound, without_magics
 
 FOLDER = "hand_in"
 UNREADABLE = "{file} cannot be read as a notebook. Save it (Ctrl+S) and try again."
@@ -20,6 +20,8 @@ UNSAVED = (
 )
 DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it back."
 CHANGED = "The test of {name} was changed. Grading uses the original."
+INVALID = "The cell of {name} is not valid Python (line {line}), so it gets no points as it is. Correct it."
+UNDEFINED = "The cell of {name} does not define {name}, so it gets no points as it is. Correct it."
 UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
 ANYWAY = (
     "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or answer it "
@@ -44,7 +46,7 @@ def hand_in() -> None:
         print(line)
 
 
-def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
+def _handed_in(file: Path, runs: CellRuns | None) -> Iterator[str]:
     """Yield what there is to say of a notebook, and write the copy."""
     saved, exercises = saved_cells(file), exercises_of(file.stem)
     if not saved:
@@ -58,6 +60,8 @@ def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
     for each in exercises:
         if each.test and digest_of(saved.get(f"{each.id}-test", "")) not in (each.test, digest_of("")):
             yield CHANGED.format(name=each.name)
+    unusable = [said for each in exercises if each.name and (said := _unusable(each, saved.get(each.id, "")))]
+    yield from unusable
     left = [(each.points, _left(each, saved.get(each.id, ""))) for each in exercises if each.points]
     if named := [said for _, said in left if said]:
         points, total = sum(worth for worth, said in left if said), sum(worth for worth, _ in left)
@@ -68,20 +72,34 @@ def _handed_in(file: Path, runs: Runs | None) -> Iterator[str]:
     try:
         place.parent.mkdir(exist_ok=True)
         shutil.copyfile(file, place)
-        complete = saved_cells(place) == saved and not missing
+        complete = saved_cells(place) == saved and not missing and not unusable
     except OSError as problem:
         yield NOT_WRITTEN.format(place=place, problem=problem.strerror, file=file.name)
         return
     yield (DONE if complete else INCOMPLETE).format(place=f"../{FOLDER}/{file.name}", time=time)
 
 
-def _left(exercise: Exercise, source: str) -> str:
+def _left(exercise: PublicExercise, source: str) -> str:
     """Return how to name an exercise that is not answered, or not wholly, "" for one that is."""
     title, points = exercise.title.replace("`", ""), exercise.worth
     if digest_of(source) == exercise.skeleton:
         return f"{title} ({points})"
     keys = [] if exercise.stand_in or exercise.written else _unfilled(source)
     return f"{', '.join(keys)} of {title} (part of {points})" if keys else ""
+
+
+def _unusable(exercise: PublicExercise, source: str) -> str:
+    """Return why a saved cell cannot count as an answer, "" if it can or if it is not answered."""
+    if not source.strip() or digest_of(source) == exercise.skeleton:
+        return ""
+    code = without_magics(source)
+    try:
+        compile(code, exercise.name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    except SyntaxError as problem:
+        return INVALID.format(name=exercise.name, line=problem.lineno)
+    except (ValueError, RecursionError):
+        return ""
+    return "" if exercise.name in names_bound(source) else UNDEFINED.format(name=exercise.name)
 
 
 def _unfilled(source: str) -> list[str]:
@@ -98,12 +116,12 @@ def _unfilled(source: str) -> list[str]:
     return []
 
 
-def _cells(exercise: Exercise) -> list[str]:
+def _cells(exercise: PublicExercise) -> list[str]:
     """Return the ids of an exercise's cells."""
     return [exercise.id, f"{exercise.id}-test"] if exercise.test else [exercise.id]
 
 
-def _differs(exercise: Exercise, runs: Runs, saved: Mapping[str, str]) -> bool:
+def _differs(exercise: PublicExercise, runs: CellRuns, saved: Mapping[str, str]) -> bool:
     """Return whether an exercise's cell was run with another text than the one that is saved."""
     run = runs.own.get(exercise.id)
     return run is not None and exercise.id in saved and digest_of(run.source) != digest_of(saved[exercise.id])

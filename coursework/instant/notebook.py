@@ -12,19 +12,32 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from coursework.instant.exercises import Exercise, every_exercise, every_lesson, exercises_of, notebook_file
+from coursework.instant.exercises import (
+    PublicExercise,
+    every_exercise,
+    every_lesson,
+    exercises_of,
+    lesson_of,
+    notebook_file,
+)
 from coursework.instant.sources import cell_of, refused, used
 
 if TYPE_CHECKING:
     from coursework.engine.observation import Observation
     from coursework.instant.card import Card
     from coursework.instant.glance import Glance
-    from coursework.instant.runs import Runs
+    from coursework.instant.runs import CellRuns
 
 SECONDS = 5.0
 MISSING = '`{name}` is not defined yet. Run the cell above first, or `skip("{name}")` to go on without it.'
 NO_EXAMPLE = "There is no example for `{name}`, so nothing is checked here. Grading says whether it is right."
 UNKNOWN = "`check()` lists the exercises of this lesson."
+ONE = "`check` takes one exercise at a time, and `where=True` is written out."
+NO_ANSWER = (
+    '`check` takes an exercise, not {what}: its name, as in `check("softmax")`, or what it defines, as in '
+    "`check(softmax)`, without a call."
+)
+OTHER_LESSON = "`{name}` is an exercise of {lesson}. Check it in that notebook."
 FAULT = "The check itself failed ({kind}). Your answer may still be right: run the visible tests."
 SKIPPED = (
     "You skipped this exercise, so it counts as unanswered. Write it and run its cell to have it checked."
@@ -52,13 +65,22 @@ def check(
     come out right, if one is found within about a second. Never raises; nothing of the caller's state
     changes, nothing is stored.
     """
+    from coursework.engine.compare import with_article
     from coursework.instant.card import Card
 
-    names = sys._getframe(1).f_globals if scope is None else scope
+    names: object = sys._getframe(1).f_globals if scope is None else scope
     shown: Card | Glance
-    name = "check" if answer is None else _name_of(answer, names)
+    name = "check" if answer is None else _name_of(answer, names if isinstance(names, Mapping) else {})
     try:
-        shown = _glance(names) if answer is None else _asked(name, names, where=where)
+        if not isinstance(names, Mapping):
+            shown = Card(name, False, "not checked.", ONE)
+        elif not (
+            answer is None or isinstance(answer, str) or callable(answer) or exercise_named(name, names)
+        ):
+            kind = with_article(type(answer).__name__)
+            shown = Card("check", False, "no exercise given.", NO_ANSWER.format(what=kind))
+        else:
+            shown = _glance(names) if answer is None else _asked(name, names, where=where)
     except Exception as problem:
         shown = Card(name, False, "not checked.", FAULT.format(kind=type(problem).__name__))
     with contextlib.suppress(Exception):
@@ -86,14 +108,14 @@ def _glance(names: Mapping[str, Any]) -> "Card | Glance":
     return glance(file, names, runs_of(names))
 
 
-def runs_of(names: Mapping[str, Any]) -> "Runs | None":
+def runs_of(names: Mapping[str, Any]) -> "CellRuns | None":
     """Return the record of a notebook's cells, None for any other names."""
     shell = _kernel_shell()
-    runs: Runs | None = getattr(shell, "_coursework_runs", None)
+    runs: CellRuns | None = getattr(shell, "_coursework_runs", None)
     return runs if runs is not None and runs.names is names else None
 
 
-def exercise_named(name: str, names: Mapping[str, Any]) -> Exercise | None:
+def exercise_named(name: str, names: Mapping[str, Any]) -> PublicExercise | None:
     """Return an exercise by its id or by what it defines; this lesson's come first."""
     file = notebook_file(names)
     here = exercises_of(file.stem) if file else ()
@@ -148,12 +170,14 @@ def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
 
 
 def _not_to_be_tried(
-    name: str, exercise: Exercise | None, names: Mapping[str, Any]
+    name: str, exercise: PublicExercise | None, names: Mapping[str, Any]
 ) -> tuple[str, str] | None:
     """Return the headline and title of a card where the name is no answer, None where it is one."""
-    runs = runs_of(names)
+    runs, file = runs_of(names), notebook_file(names)
     if runs and exercise and runs.is_skipped(exercise):
         return "skipped.", SKIPPED
+    if file and exercise and exercise not in exercises_of(file.stem):
+        return "not of this lesson.", OTHER_LESSON.format(name=name, lesson=lesson_of(exercise))
     if name not in names:
         return "not defined.", runs.undefined(exercise) if runs and exercise else MISSING.format(name=name)
     if runs and exercise and (problem := runs.problem(exercise)):
@@ -163,13 +187,13 @@ def _not_to_be_tried(
     return None
 
 
-def no_points(exercise: Exercise, names: Mapping[str, Any]) -> str:
+def no_points(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
     """Return why grading gives no points for an answer that passes its visible test, "" if it may."""
     card = card_for(exercise.id, names) if exercise.excludes else None
     return card.title if card and card.headline == NO_POINTS else ""
 
 
-def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -> "Card":
+def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from dataclasses import replace
 
@@ -203,7 +227,7 @@ def _tried(examples: Any, exercise: Exercise | None, names: Mapping[str, Any]) -
     return replace(card, printed=said.getvalue())
 
 
-def _own_mistake(card: "Card", examples: Any, exercise: Exercise, names: Mapping[str, Any]) -> "Card":
+def _own_mistake(card: "Card", examples: Any, exercise: PublicExercise, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer that fails without the mistakes of the earlier exercises that it calls.
 
     As in grading, it is tried once more with right versions of these in place.
@@ -224,26 +248,38 @@ def _own_mistake(card: "Card", examples: Any, exercise: Exercise, names: Mapping
     return replace(again, headline=f"{again.headline} {ALSO.format(first=first)}")
 
 
-def earlier_used(exercise: Exercise, names: Mapping[str, Any]) -> list[Exercise]:
+def right_apart_from_earlier(exercise: PublicExercise, names: Mapping[str, Any]) -> bool:
+    """Return whether an answer is right on its examples, if need be with right earlier exercises in place."""
+    from coursework.engine.examples import find
+
+    examples = find(exercise.id)
+    if examples is None or _not_to_be_tried(examples.name, exercise, names):
+        return False
+    card = _tried(examples, exercise, names)
+    card = card if card.passed else _own_mistake(card, examples, exercise, names)
+    return card.passed or bool(card.waits_for)
+
+
+def earlier_used(exercise: PublicExercise, names: Mapping[str, Any]) -> list[PublicExercise]:
     """Return the exercises before this one, in its lesson, that the answer calls."""
     lesson = next((each for each in every_lesson() if exercise in each), ())
     before = lesson[: lesson.index(exercise)] if lesson else ()
     return used(cell_of(names.get(exercise.name)), names, before)
 
 
-def first_failing(exercises: Iterable[Exercise], names: Mapping[str, Any]) -> Exercise | None:
+def first_failing(exercises: Iterable[PublicExercise], names: Mapping[str, Any]) -> PublicExercise | None:
     """Return the first of some exercises whose check fails, if one does."""
     return next((each for each in exercises if _fails(each, names)), None)
 
 
-def _fails(exercise: Exercise, names: Mapping[str, Any]) -> bool:
+def _fails(exercise: PublicExercise, names: Mapping[str, Any]) -> bool:
     runs = runs_of(names)
     skipped = runs is not None and runs.is_skipped(exercise)
     return bool(exercise.stand_in) and not skipped and not card_for(exercise.id, names).passed
 
 
 @contextlib.contextmanager
-def _standing_in(exercises: Iterable[Exercise], names: Mapping[str, Any]) -> Iterator[None]:
+def _standing_in(exercises: Iterable[PublicExercise], names: Mapping[str, Any]) -> Iterator[None]:
     """Put right versions of some exercises in place for a while."""
     from coursework.instant.skip import made
 
@@ -284,12 +320,12 @@ def watch_cells() -> None:
     if shell is None or hasattr(shell, "_coursework_runs"):
         return
     from coursework.instant.failures import show_failures_as_cards
-    from coursework.instant.runs import Runs
+    from coursework.instant.runs import CellRuns
 
     # IPython's own would end the kernel, and with it all that the student has run.
     shell.user_ns |= {"exit": sys.exit, "quit": sys.exit}
     warnings.filterwarnings("ignore", "To exit: use 'exit'")
-    runs = Runs(shell.user_ns)
+    runs = CellRuns(shell.user_ns)
     shell._coursework_runs = runs
     shell.input_transformers_cleanup.append(runs.transformed)
     shell.events.register("pre_run_cell", runs.begin)

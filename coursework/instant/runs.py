@@ -14,7 +14,13 @@ from typing import Any
 from coursework.engine.exceptions import StudentCell, what_raised
 from coursework.engine.observation import Observation
 from coursework.engine.observe import describe
-from coursework.instant.exercises import Exercise, digest_of, every_exercise, exercises_of, notebook_file
+from coursework.instant.exercises import (
+    PublicExercise,
+    digest_of,
+    every_exercise,
+    exercises_of,
+    notebook_file,
+)
 
 FAILED = (
     "The last run of this cell ended with {what}, so `{name}` is still what an earlier run defined. "
@@ -24,6 +30,7 @@ UNDEFINED = (
     "`{name}` is not defined, because the last run of its cell ended with {what}. Correct the cell and run "
     "it again."
 )
+GONE = "`{name}` was defined by its cell, and has been deleted since. Run that cell again."
 UNBOUND = (
     "This cell {defines}. Grading looks for `{name}` in this cell: is the name spelt as in the exercise?"
 )
@@ -38,7 +45,7 @@ NOTHING = object()
 
 
 @dataclass(frozen=True)
-class Run:
+class CellRun:
     """The last run of an exercise's own cell: its text, what it raised, what its name meant afterwards."""
 
     source: str
@@ -48,7 +55,7 @@ class Run:
 
 
 @dataclass
-class Runs:
+class CellRuns:
     """The runs of a kernel, by exercise.
 
     `lacking` maps each name that a cell could not bind, or only to None, to the exercise that it lacked.
@@ -57,7 +64,7 @@ class Runs:
     """
 
     names: Mapping[str, Any]
-    own: dict[str, Run] = field(default_factory=dict)
+    own: dict[str, CellRun] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, Any] = field(default_factory=dict)
     failing: dict[str, str] = field(default_factory=dict)
@@ -67,7 +74,7 @@ class Runs:
     _before: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def exercises(self) -> Iterable[Exercise]:
+    def exercises(self) -> Iterable[PublicExercise]:
         """The exercises of this notebook's lesson, of all lessons if it is not known which it is."""
         file = notebook_file(self.names)
         return exercises_of(file.stem) if file else every_exercise()
@@ -93,7 +100,7 @@ class Runs:
             value = self.names.get(exercise.name, NOTHING)
             fresh = value is not self._before.get(exercise.name, NOTHING)
             fresh |= problem is None and exercise.name in bound
-            self.own[exercise.id] = Run(self.source, problem, fresh, value)
+            self.own[exercise.id] = CellRun(self.source, problem, fresh, value)
             self.failing.pop(exercise.id, None)
             if problem is None:
                 self.skipped.pop(exercise.id, None)
@@ -106,11 +113,11 @@ class Runs:
             if told := self.problem(tested) or no_points(tested, self.names):
                 print(f"✗ {NO_POINTS} {told}".replace("`", ""))
 
-    def skip(self, exercise: Exercise, stand_in: Any) -> None:
+    def skip(self, exercise: PublicExercise, stand_in: Any) -> None:
         """Take in that a stand-in is in place."""
         self.skipped[exercise.id] = stand_in
 
-    def own_exercise(self) -> Exercise | None:
+    def own_exercise(self) -> PublicExercise | None:
         """Return the exercise whose own cell runs now, None for any other cell.
 
         JupyterLab tells a cell's id. Elsewhere a cell counts if it defines the name.
@@ -119,36 +126,38 @@ class Runs:
             return next((each for each in self.exercises if each.id == self.cell_id), None)
         return next((each for each in self.exercises if defines(self.source, each.name)), None)
 
-    def tested_exercise(self) -> Exercise | None:
+    def tested_exercise(self) -> PublicExercise | None:
         """Return the exercise whose visible test runs now."""
         return self._tested(self.source)
 
-    def _tested(self, source: str) -> Exercise | None:
+    def _tested(self, source: str) -> PublicExercise | None:
         digest = digest_of(source)
         return next((each for each in self.exercises if each.test == digest), None)
 
-    def is_unwritten(self, exercise: Exercise) -> bool:
+    def is_unwritten(self, exercise: PublicExercise) -> bool:
         """Return whether an exercise's own cell last ran as it was released, or was never run."""
         run = self.own.get(exercise.id)
         if run is None:
             return exercise.name not in self.names
         return digest_of(run.source) == exercise.skeleton
 
-    def undefined(self, exercise: Exercise) -> str:
+    def undefined(self, exercise: PublicExercise) -> str:
         """Return why an exercise's name means nothing: its cell failed, defines another or is not written."""
         run = self.own.get(exercise.id)
         if run is None or self.is_unwritten(exercise):
             return exercise.unwritten
+        if run.problem is None and exercise.name in names_bound(run.source):
+            return GONE.format(name=exercise.name)
         if run.problem is None:
             return _unbound(exercise, run)
         return UNDEFINED.format(name=exercise.name, what=_what_ended(run))
 
-    def is_skipped(self, exercise: Exercise) -> bool:
+    def is_skipped(self, exercise: PublicExercise) -> bool:
         """Return whether a stand-in is in place now."""
         stand_in = self.skipped.get(exercise.id, NOTHING)
         return stand_in is not NOTHING and self.names.get(exercise.name) is stand_in
 
-    def problem(self, exercise: Exercise) -> str:
+    def problem(self, exercise: PublicExercise) -> str:
         """Return why what the name means now is not what will be graded, "" if it is."""
         run = self.own.get(exercise.id)
         if run is None:
@@ -162,14 +171,14 @@ class Runs:
         return ""
 
 
-def _unbound(exercise: Exercise, run: Run) -> str:
+def _unbound(exercise: PublicExercise, run: CellRun) -> str:
     """Return that a cell ran without defining its exercise's name, and what it defines instead."""
     others = re.findall(r"^(?:def|class) +(\w+)", run.source, re.M)
     defines = f"defines `{others[-1]}`, not" if others else "does not define"
     return UNBOUND.format(name=exercise.name, defines=f"{defines} `{exercise.name}`")
 
 
-def _what_ended(run: Run) -> str:
+def _what_ended(run: CellRun) -> str:
     """Return what a cell's run ended with, and in which line."""
     seen = Observation.of({"raised": described(run.problem or Exception())}).raised
     assert seen is not None
@@ -193,12 +202,15 @@ def defines(source: str, name: str) -> bool:
     )
 
 
+def without_magics(source: str) -> str:
+    """Return a cell's text with IPython's own lines left blank, so that lines keep their numbers."""
+    return "\n".join("" if each[:1] in ("%", "!") else each for each in source.split("\n"))
+
+
 def names_bound(source: str) -> set[str]:
     """Return the names that a cell binds, wherever it does."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-        nodes = list(
-            ast.walk(ast.parse("\n".join(each for each in source.split("\n") if each[:1] not in "%!")))
-        )
+        nodes = list(ast.walk(ast.parse(without_magics(source))))
         stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
         return stored | {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from coursework.instant.exercises import Exercise
+from coursework.instant.exercises import PublicExercise
 from coursework.instant.notebook import exercise_named, meant, runs_of
 
 DONE = "{name} is skipped: a stand-in does its work in this notebook. The exercise counts as unanswered."
@@ -17,16 +17,21 @@ UNKNOWN = "There is no exercise '{name}'. {meant}check() lists the exercises of 
 WHICH = 'Say which exercise to skip, such as skip("softmax"). check() lists the exercises of this lesson.'
 
 
-def skip(name: Any = None) -> None:
-    """Bind a right version of what an exercise defines in the caller's names, and say so in one line.
+def skip(*answers: Any) -> None:
+    """Bind a right version of what each exercise defines in the caller's names, and say so in one line each.
 
-    `name` is the exercise's id, the name of what it defines, or the object itself. Grading and `check` count
-    the exercise as unanswered.
+    An answer is given by the exercise's id, by the name of what it defines, or as the object itself. Grading
+    and `check` count the exercise as unanswered.
     """
     names = sys._getframe(1).f_globals
-    if name is None:
+    for answer in answers:
+        _skip(answer, names)
+    if not answers:
         print(WHICH)
-        return
+
+
+def _skip(name: Any, names: dict[str, Any]) -> None:
+    """Skip one exercise."""
     name = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
     exercise = exercise_named(name, names)
     if exercise is None:
@@ -53,7 +58,7 @@ def not_tested(name: str) -> None:
     print(NOT_TESTED.format(name=name))
 
 
-def made(exercise: Exercise) -> Any:
+def made(exercise: PublicExercise) -> Any:
     """Return the stand-in of an exercise, made in a scope of its own."""
     import torch
     import torch.nn.functional as F

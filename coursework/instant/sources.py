@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from coursework.instant.exercises import Exercise, every_exercise
+from coursework.instant.exercises import PublicExercise, every_exercise
 
 
 def cell_of(answer: Any) -> str:
@@ -27,7 +27,7 @@ def names_read(source: str) -> Iterator[str]:
         yield from (node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
 
 
-def used(source: str, names: Mapping[str, Any], exercises: Sequence[Exercise]) -> list[Exercise]:
+def used(source: str, names: Mapping[str, Any], exercises: Sequence[PublicExercise]) -> list[PublicExercise]:
     """Return those of some exercises that a cell calls, itself or through other cells, in their order."""
     read: set[str] = set()
     cells, wanted = {source}, [source]

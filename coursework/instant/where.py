@@ -17,7 +17,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from coursework.edits.cell import Cell, Edit, distinct
+from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.places import MARGIN, MOST_AFTER, Found, Told, blame, combined, told
 from coursework.edits.suspects import RAISED, lines_behind, lines_of_loops, steered, without_haste
@@ -25,7 +25,7 @@ from coursework.engine.compare import is_right
 from coursework.engine.examples import Example, ExampleSet
 from coursework.engine.trial import runs, took_too_long, try_for
 from coursework.exclusions import excluded
-from coursework.instant.exercises import Exercise
+from coursework.instant.exercises import PublicExercise
 from coursework.instant.sources import cell_of, refused
 
 SECONDS: Final = 1.0  # of processor time for one search
@@ -47,7 +47,7 @@ class Where:
     lines: Sequence[tuple[int, str]] = ()
 
 
-def where(examples: ExampleSet, exercise: Exercise | None, names: Mapping[str, Any]) -> Where:
+def where(examples: ExampleSet, exercise: PublicExercise | None, names: Mapping[str, Any]) -> Where:
     """Return where a small change makes every example pass, as found within about a second."""
     source = cell_of(names[examples.name])
     try:
@@ -74,7 +74,7 @@ class _Trial:
     """Tries changes of one answer's cell on its examples, the likeliest first."""
 
     def __init__(
-        self, cell: Cell, examples: ExampleSet, exercise: Exercise | None, names: Mapping[str, Any]
+        self, cell: Cell, examples: ExampleSet, exercise: PublicExercise | None, names: Mapping[str, Any]
     ) -> None:
         self._cell, self._name, self._names = cell, examples.name, names
         self._examples: Sequence[Example] = examples.examples
@@ -82,7 +82,7 @@ class _Trial:
         self._called: list[str] = []  # what was called that is excluded
         self._for_one = FOR_ONE
 
-    def find(self) -> Iterator[tuple[Edit, ...]]:
+    def find(self) -> Iterator[tuple[CodeEdit, ...]]:
         """Yield the changes with which every example passes, the likeliest first."""
         began = time.process_time()
         with excluded(self._excludes, self._called.append) if self._excludes else nullcontext():
@@ -146,7 +146,7 @@ class _Trial:
         return allowed and not self._called
 
 
-def _in_a_fork(find: Callable[[], Iterator[tuple[Edit, ...]]]) -> list[tuple[Edit, ...]]:
+def _in_a_fork(find: Callable[[], Iterator[tuple[CodeEdit, ...]]]) -> list[tuple[CodeEdit, ...]]:
     """Return what a search finds in a fork of this process, until it ends or takes too long."""
     reading, writing = os.pipe()
     with warnings.catch_warnings(
@@ -184,9 +184,9 @@ def _read(pipe: int, deadline: float) -> bytes:
     return data
 
 
-def _edit(stored: Sequence[Any]) -> Edit:
+def _edit(stored: Sequence[Any]) -> CodeEdit:
     changes, *rest = stored
-    return Edit(tuple((start, end, text) for start, end, text in changes), *rest)
+    return CodeEdit(tuple((start, end, text) for start, end, text in changes), *rest)
 
 
 def _limit_memory() -> None:

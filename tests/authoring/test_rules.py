@@ -55,6 +55,42 @@ def test_a_broken_rule_is_named(tmp_path: Path, old: str, new: str, says: str) -
     assert says in str(caught.value)
 
 
+ASSESSED = """# # A small lesson
+#
+# **What is assessed** (20 points)
+#
+# | exercise | points | minutes |
+# |---|---|---|
+# | doubling | 12.5 | 10 |
+# | choices | {} | 5 |
+# | why | 5 | 5 |
+# | stretch: more | {} | 5 |
+"""
+
+
+def test_the_points_of_a_right_table_pass(tmp_path: Path) -> None:
+    """They are in the order of the text; a word stands where nothing counts."""
+    check_rules(read_text(tmp_path, changed("# # A small lesson\n", ASSESSED.format("2.5", "not counted"))))
+
+
+@pytest.mark.parametrize(
+    ("points", "stretch", "says"),
+    [
+        ("3", "not counted", "20 points, for 12.5, 2.5, 5; it says 20, for 12.5, 3, 5"),
+        ("2.5", "1", "it says 20, for 12.5, 2.5, 5, 1"),
+        ("", "stretch", "it says 20, for 12.5, 5"),
+    ],
+)
+def test_other_points_in_the_table_are_named(
+    tmp_path: Path, points: str, stretch: str, says: str
+) -> None:
+    """A wrong number, one too many, and one too few."""
+    text = read_text(tmp_path, changed("# # A small lesson\n", ASSESSED.format(points, stretch)))
+    with pytest.raises(LessonTextError) as caught:
+        check_rules(text)
+    assert says in str(caught.value)
+
+
 BROKEN_CODE = {
     "no Python": ("    return x / 2", "    return x /", "01_small.py:20: cell 'given-1': the code"),
     "skeleton is no Python": (

@@ -248,12 +248,15 @@ class TestModelView:
             view.select_option("#filter", label=label)
             assert view.locator("#vis line").count() == 2 * 2 * lines
 
-    @pytest.mark.parametrize("width", [1000, 600])
+    @pytest.mark.parametrize("width", [1000, 600, 350])
     def test_the_table_fits_its_frame(self, frames: Callable[..., list[Frame]], width: int) -> None:
-        """The table shrinks with the page: nothing is cut off on a narrow one."""
+        """The table shrinks with the page: nothing is cut off on a narrow one, and little is left empty."""
         (view,) = frames(f"<div style='width:{width}px'>{model_view(**pair()).data}</div>")
         view.wait_for_selector("svg[viewBox]")
         assert view.evaluate(FITS)
+        assert (
+            view.evaluate("innerHeight - document.querySelector('svg').getBoundingClientRect().bottom") < 80
+        )
 
 
 @pytest.mark.parametrize("policy", ["", VSCODE], ids=["browser", "VS Code's rules"])

@@ -85,3 +85,26 @@ def test_elsewhere_it_says_where_to_go(
     hand_in()
     assert "03_attention.ipynb" in capsys.readouterr().out
     assert not check().passed
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("def causal_mask(size):\n    return torch.ones(size, size", "is not valid Python (line 2)"),
+        ("def mask(size):\n    return torch.ones(size, size)", "does not define causal_mask"),
+        ("%matplotlib inline\ndef causal_mask(size):\n    return torch.ones(size, size)", ""),
+    ],
+)
+def test_an_answer_that_cannot_count_is_told(
+    notebook: Path, capsys: pytest.CaptureFixture[str], source: str, told: str
+) -> None:
+    """It is handed in all the same; IPython's own lines are no fault, and a wrong answer is not judged."""
+    opened = nbformat.read(notebook, as_version=4)
+    (cell,) = (cell for cell in opened.cells if cell.id == "causal-mask")
+    cell.source = source
+    nbformat.write(opened, notebook)
+    hand_in()
+    said = capsys.readouterr().out
+    assert told in said
+    assert ("The cell of causal_mask" in said) is bool(told)
+    assert ("look at the lines above first" in said) is bool(told)

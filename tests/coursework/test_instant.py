@@ -519,3 +519,19 @@ def test_layers_in_a_plain_list_are_told() -> None:
 def test_a_missing_return_is_told_as_that(exercise: str) -> None:
     """It looks like the loss of an exception that is expected, or of an empty result."""
     assert "return" in tried(exercise, lambda *_, **__: None).title
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("check('softmax', 'causal-mask')", "takes one exercise at a time"),
+        ("check('softmax', True)", "takes one exercise at a time"),
+        ("check(softmax(torch.zeros(3)))", "takes an exercise, not a Tensor"),
+        ("check(2)", "takes an exercise, not an int"),
+    ],
+)
+def test_another_way_to_call_it_is_explained(call: str, told: str) -> None:
+    """It is no failure of the check, and no misspelt exercise."""
+    here: dict[str, Any] = {"check": check, "softmax": torch.sigmoid, "torch": torch}
+    exec(f"card = {call}", here)
+    assert told in here["card"].title

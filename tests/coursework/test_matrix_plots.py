@@ -44,3 +44,19 @@ def test_a_long_equation_goes_on_in_another_line() -> None:
     assert len({(round(b.width, 6), round(b.height, 6)) for b in boxes}) == 1
     assert all(b.y0 > 0 and b.y1 < figure.get_figheight() for b in boxes)
     plt.close(figure)
+
+
+def test_a_name_stands_close_above_its_matrix() -> None:
+    """The longer the labels of the columns, which are turned, the higher; it stays on the page."""
+    heights = {}
+    for label in ("", "cat", "possessive"):
+        figure = equation(Matrix("name", torch.ones(1, 2), ["row"], [label] * 2))
+        (ax,) = figure.axes
+        (name,) = [text for text in ax.texts if text.get_text() == "name"]
+        figure.canvas.draw()
+        boxes = [text.get_window_extent() for text in ax.texts if text.get_text() == label != ""]
+        assert all(box.y1 < name.get_window_extent().y0 for box in boxes)
+        assert name.get_window_extent().y1 < figure.bbox.height
+        heights[label] = figure.get_figheight()
+        plt.close(figure)
+    assert heights[""] < heights["cat"] < heights["possessive"]

@@ -127,5 +127,6 @@ def test_curves_start_at_zero_and_name_every_line() -> None:
         (1, 4), {"with": [0.1, 0.2], "without": [0.1, 0.0]}, labels=("d_k", "y"), base=2
     )
     assert ax.get_ylim()[0] == 0.0
+    assert ax.get_ylim()[1] > 0.205  # the marker of the highest point is whole
     assert [text.get_text() for text in ax.get_legend().get_texts()] == ["with", "without"]
     assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "4"]

@@ -256,3 +256,42 @@ def test_skip_asks_for_a_name(lab: Lab) -> None:
     """A misspelt one is guessed."""
     assert said(lab("new", "skip()")).startswith("Say which exercise to skip")
     assert "Did you mean 'softmax'?" in said(lab("new", 'skip("sofmax")'))
+
+
+def test_a_name_that_was_deleted_is_told_as_that(lab: Lab) -> None:
+    """Its cell does define it: nothing is said of how the name is spelt."""
+    lab("softmax", RIGHT)
+    told = said(lab("added", "del softmax\ncheck('softmax')"))
+    assert "was defined by its cell, and has been deleted since" in told
+    lab("softmax", RIGHT)
+    assert "Right on all" in said(lab("added", "check('softmax')"))
+
+
+def test_a_visible_test_blames_an_earlier_exercise_for_nothing_that_is_the_answers_own(lab: Lab) -> None:
+    """The mistake of the answer comes first, the earlier one beside it."""
+    lab("softmax", NO_RETURN)
+    lab("attention-scores", "def attention_scores(q, k):\n    return q")
+    sound = """def scaled_dot_product_attention(q, k, v, mask=None):
+    weights = softmax(attention_scores(q, k))
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+        weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+    return weights @ v, weights"""
+    lab("scaled-dot-product-attention", sound)
+    assert 'check("softmax") fails first' in said(lab("scaled-dot-product-attention-test"))
+    lab(
+        "scaled-dot-product-attention",
+        sound.replace("    weights = softmax", "    q.nothing\n    weights = softmax"),
+    )
+    told = said(lab("scaled-dot-product-attention-test"))
+    assert "an AttributeError in line 2 of your cell" in told
+    assert "softmax, which it calls, fails as well." in told
+    assert "fails first" not in told
+    lab("softmax", RIGHT)
+
+
+def test_an_exercise_of_another_lesson_is_told_as_that(lab: Lab) -> None:
+    """It is neither unwritten here nor defined by the wrong cell."""
+    told = said(lab("added", "check('multi-head-attention')"))
+    assert "is an exercise of 04_multi_head_attention" in told
+    assert "skip" not in told

@@ -16,18 +16,18 @@ from coursework import skip
 from coursework.engine.examples import SEED, find
 from coursework.engine.observe import try_answer
 from coursework.instant.card import card_of
-from coursework.instant.exercises import Exercise
+from coursework.instant.exercises import PublicExercise
 from coursework.instant.skip import made
 
 COURSE = Course(ROOT)
 LESSONS = [load_lesson(COURSE, name) for name in COURSE.lessons()]
-EXERCISES = [Exercise(**each) for lesson in LESSONS for each in listed(lesson)]
+EXERCISES = [PublicExercise(**each) for lesson in LESSONS for each in listed(lesson)]
 SKIPPED = [pytest.param(each, id=each.id) for each in EXERCISES if each.stand_in]
 LONG = 30  # a shorter statement (`memory = model.encode(src)`) may well stand in two places
 
 
 @pytest.mark.parametrize("exercise", SKIPPED)
-def test_a_stand_in_is_right_on_the_examples(exercise: Exercise) -> None:
+def test_a_stand_in_is_right_on_the_examples(exercise: PublicExercise) -> None:
     """And the same object as `skip` binds it is refused: it comes from the coursework."""
     examples = find(exercise.id)
     assert examples is not None
@@ -63,7 +63,15 @@ def test_an_unknown_name_is_said(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_what_counts_comes_first_and_each_exercise_has_its_minutes(lesson: Any) -> None:
     """A stretch exercise is the last of its lesson."""
-    found = [Exercise(**each) for each in listed(lesson)]
+    found = [PublicExercise(**each) for each in listed(lesson)]
     assert [each.points > 0 for each in found] == [True] * (len(found) - 1) + [False]
     assert all(each.minutes for each in found)
     assert all(each.title != each.id for each in found)
+
+
+def test_several_are_skipped_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is told in its own line."""
+    here = {"skip": skip}
+    exec("skip('softmax', 'causal-mask')", here)
+    assert {"softmax", "causal_mask"} <= here.keys()
+    assert capsys.readouterr().out.count("is skipped") == 2

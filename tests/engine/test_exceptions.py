@@ -192,6 +192,20 @@ def test_a_layer_without_self_is_told() -> None:
         assert "self" not in say_raised(seen, StudentCell(f"self.w = 1\n{line}\n"))
 
 
+def test_an_argument_of_init_that_another_method_names_is_told() -> None:
+    """It was kept as an attribute, or it was not kept at all."""
+    line = "return x / (variance + eps).sqrt()"
+    message = "name 'eps' is not defined"
+    seen = Raised("NameError", message, ("NameError", "Exception"), line=3, text=line)
+    start = "def __init__(self, d_model: int, eps: float = 1e-5):\n"
+    kept = StudentCell(f"{start}    self.eps = eps\n{line}\n")
+    assert say_raised(seen, kept).endswith("Is `self.` missing before `eps`?")
+    lost = StudentCell(f"{start}    pass\n{line}\n")
+    assert say_raised(seen, lost).endswith("Keep it there as `self.eps`, and use that here.")
+    other = StudentCell(f"def __init__(self, epsilon):\n    pass\n{line}\n")
+    assert "`eps` is not defined at this point" in say_raised(seen, other)
+
+
 def test_a_module_without_forward_left_no_blank() -> None:
     """It is torch that raises NotImplementedError."""
     assert "The module has no `forward`." in say_raised(raised("nn.Module()(x)"), CELL)

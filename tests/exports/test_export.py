@@ -55,12 +55,19 @@ def test_what_was_left_empty_is_said(graded: Course, roster_file: Path, tmp_path
     assert "left empty" not in _run(graded, "canvas", "--partial").stderr
 
 
-@pytest.mark.parametrize("name", ["course", "canvas"])
-def test_without_a_roster_names_are_those_of_the_class_list(graded: Course, name: str) -> None:
-    """And who handed in nothing is in the file as well."""
-    assert _run(graded, name).exit_code == 0
+@pytest.mark.parametrize(("name", "eve"), [
+    ("course", "eve,Eve Example,eve@x.edu,"), ("canvas", "Eve Example,,,eve,"), ("nbgrader", "eve,Example,Eve,eve@x.edu,"),
+])
+def test_without_a_roster_people_are_those_of_the_class_list(graded: Course, name: str, eve: str) -> None:
+    """And who handed in nothing is in the file as well; an e-mail finds nobody else's folder."""
+    record(graded, hand_in(graded, "eve.e", **RIGHT).parent.parent.name)
+    with Gradebook(f"sqlite:///{graded.gradebook}", "transformer") as opened:
+        opened.update_or_create_student("eve", email="eve@x.edu")
+        opened.update_or_create_student("cyd", email="eve.e@x.edu")
+    done = _run(graded, name)
+    assert done.exit_code == 0, done.stderr
     text = (graded.exports / f"{name}.csv").read_text(encoding="utf-8")
-    assert "Eve Example" in text
+    assert eve in text
     assert "ada" in text
 
 

@@ -58,10 +58,23 @@ def test_what_a_spreadsheet_saves_is_read(tmp_path: Path, separator: str) -> Non
     assert (ada.student, ada.email) == ("ada", "a@b.c")
 
 
-def test_a_row_with_too_many_or_too_few_cells_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    """Neither stops the export."""
-    people = _read(tmp_path, "username,email\nada\nbo,bo@b.c,more,still more\n").people
+def test_a_row_with_too_few_cells_or_empty_ones_at_its_end_is_read(tmp_path: Path) -> None:
+    """Spreadsheets save both."""
+    people = _read(tmp_path, "username,email\nada\nbo,bo@b.c,, \n").people
     assert [(each.student, each.email) for each in people] == [("ada", ""), ("bo", "bo@b.c")]
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ("ada,Lovelace, Ada,ada@b.c\nbo,Bo,bo@b.c\n", "line 2 of the roster .* has 4 cells, and there are 3 headings"),
+        ('ada,"Lovelace, Ada,ada@b.c\nbo,Bo,bo@b.c\n', "is a quotation mark left open"),
+    ],
+)
+def test_a_row_that_would_become_another_persons_is_refused(tmp_path: Path, rows: str, said: str) -> None:
+    """A name's comma moves what is behind it, and an open quotation mark swallows the lines below."""
+    with pytest.raises(CourseError, match=said):
+        _read(tmp_path, "username,name,email\n" + rows)
 
 
 @pytest.mark.parametrize(

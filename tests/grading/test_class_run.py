@@ -6,10 +6,12 @@ from collections.abc import Callable
 from io import StringIO
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
 from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import ReadGrades
 
+from autograder.cli import main
 from autograder.grading import loop
 from autograder.grading.loop import grade_lesson, grade_lessons
 from autograder.grading.pool import Pool
@@ -115,6 +117,15 @@ def test_an_interrupted_run_continues(
     assert all(course.feedback_page(a.student, LESSON).is_file() for a in attempts)
 
 
+def test_whoever_interrupts_a_run_reads_how_it_goes_on(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command says that nothing of what was graded is lost."""
+    hand_in(course, "alice", **RIGHT)
+    monkeypatch.setattr(loop, "grade_lesson", _interrupt)
+    done = CliRunner().invoke(main, ["--course", str(course.root), "grade", "03", "--unsandboxed"])
+    assert "what was graded so far is recorded: the same command goes on from there" in done.stderr
+    assert done.exit_code == 1
+
+
 def test_what_was_recorded_before_an_interruption_is_searched_later(
     course: Course, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,7 +140,7 @@ def test_what_was_recorded_before_an_interruption_is_searched_later(
     assert asked == ["alice"]
 
 
-def _interrupt(_: object) -> str:
+def _interrupt(*_: object, **__: object) -> str:
     raise KeyboardInterrupt
 
 

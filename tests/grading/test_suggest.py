@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 from autograder.cli import main
-from autograder.grading.suggest import Group, as_replacement, suggestions, unnamed_groups
+from autograder.grading.suggest import AlikeAnswers, as_replacement, suggestions, unnamed_groups
 from autograder.judge.mistakes import load_mistakes
 from autograder.judge.oracle import Oracle, judge_check
 from autograder.lessons.loading import load_lesson
@@ -113,7 +113,7 @@ def test_a_group_without_an_entry_is_comments_alone() -> None:
     exercise = LESSON["softmax"]
     oracle = Oracle(replace(LESSON), KEY)
     done = graded(oracle, exercise, exercise.mistake("base-two").apply(exercise.answer))
-    group = Group("softmax", {"nothing": (False, "such a check is not there")}, {"ada": done, "ben": done}, {})
+    group = AlikeAnswers("softmax", {"nothing": (False, "such a check is not there")}, {"ada": done, "ben": done}, {})
     (text,) = suggestions(oracle, [group], {})
     assert yaml.safe_load(text) is None
     assert "no entry to paste" in text
@@ -129,8 +129,9 @@ def test_an_edit_becomes_what_occurs_once(exercise: str) -> None:
         assert found is None or all(answer.count(old) == 1 for old in found)
 
 
-def test_the_command_says_that_there_is_nothing() -> None:
-    """In a comment, without a class."""
-    done = CliRunner().invoke(main, ["--course", str(ROOT), "suggest-mistakes", "03"])
-    assert done.exit_code == 0, done.output
-    assert yaml.safe_load(done.output) is None
+@pytest.mark.parametrize("command", ["suggest-mistakes", "regrade"])
+def test_a_lesson_that_was_never_graded_is_not_one_without_mistakes(course: Course, command: str) -> None:
+    """The command says what to do first."""
+    done = CliRunner().invoke(main, ["--course", str(course.root), command, "03"])
+    said = "autograder: nothing of 03_tiny was graded so far: run 'autograder grade 03_tiny' first"
+    assert (done.exit_code, done.stderr.strip()) == (2, said)

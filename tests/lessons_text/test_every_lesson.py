@@ -1,7 +1,9 @@
 """What holds for each of the nine lessons, as its author writes it."""
 
+import dis
 import operator
 import re
+from types import CodeType
 
 import pytest
 import torch
@@ -162,6 +164,31 @@ def test_every_written_exercise_has_a_mark_scheme(lesson: LessonRun) -> None:
         assert "### END SOLUTION" in answer
         assert "### END MARK SCHEME" in scheme
         assert re.search(r"\b(half|quarter)\b", scheme, re.IGNORECASE)
+
+
+def _names(code: CodeType) -> tuple[set[str], set[str]]:
+    """Return what a cell or a function in it reads of the notebook's names, and what the cell writes."""
+    reads: set[str] = set()
+    writes: set[str] = set()
+    for step in dis.get_instructions(code):
+        if step.opname == "STORE_NAME":
+            writes.add(step.argval)
+        elif step.opname in ("LOAD_NAME", "LOAD_GLOBAL"):
+            reads |= {step.argval} - writes
+        elif isinstance(step.argval, CodeType):
+            reads |= _names(step.argval)[0] - writes
+    return reads, writes
+
+
+def test_no_demo_reads_what_a_visible_test_wrote(lesson: LessonRun) -> None:
+    """A test that fails early never writes it, and one that passes must not change what a demo made."""
+    writer: dict[str, CellKind] = {}
+    for cell in (cell for cell in lesson.cells if not cell.kind.is_markdown):
+        reads, writes = _names(compile(cell.text, lesson.name, "exec"))
+        if cell.kind is CellKind.DEMO:
+            taken = {name for name in reads if writer.get(name) is CellKind.TEST}
+            assert not taken, (taken, cell.text)
+        writer |= dict.fromkeys(writes, cell.kind)
 
 
 def test_prose_needs_no_script_to_show_a_formula(lesson: LessonRun) -> None:

@@ -5,7 +5,7 @@ import re
 from datetime import datetime
 
 from autograder.model.report import Incident, Outcome, Report, State
-from autograder.reports.class_answers import Answer, LessonAnswers
+from autograder.reports.class_answers import LessonAnswers, StudentAnswer
 from autograder.reports.class_pages import class_pages
 
 from .sample_class import NAMES, POINTS, WRONG, exercise, report
@@ -84,7 +84,7 @@ def disguised(answer: str) -> str:
 
 def sample_answers(students: int = 300) -> dict[str, LessonAnswers]:
     """Return lesson to answers; everybody works alone."""
-    known = [Answer(SKELETON, is_code=True), Answer(MODEL, is_code=True)]
+    known = [StudentAnswer(SKELETON, is_code=True), StudentAnswer(MODEL, is_code=True)]
     return {
         lesson: LessonAnswers(
             {each: _given(lesson, each, students) for each in POINTS}, dict.fromkeys(POINTS, known)
@@ -93,9 +93,9 @@ def sample_answers(students: int = 300) -> dict[str, LessonAnswers]:
     }
 
 
-def _given(lesson: str, exercise_id: str, students: int) -> dict[str, Answer]:
+def _given(lesson: str, exercise_id: str, students: int) -> dict[str, StudentAnswer]:
     draw = random.Random(f"{lesson}/{exercise_id}")
-    return {name(number): Answer(code(draw), is_code=True) for number in range(students)}
+    return {name(number): StudentAnswer(code(draw), is_code=True) for number in range(students)}
 
 
 def sample_pages(students: int = 300) -> dict[str, str]:

@@ -11,9 +11,9 @@ from autograder.reports.class_answers import (
     CUT,
     LONGEST,
     MOST_LINES,
-    Answer,
     LessonAnswers,
     Specimens,
+    StudentAnswer,
     read_answers,
 )
 from autograder.reports.class_figures import MistakeCount
@@ -43,7 +43,7 @@ def test_code_and_prose_are_read_by_exercise_and_student(tmp_path: Path) -> None
     ]
     _hand_in(course, "ada", json.dumps({"cells": cells}))
     found = read_answers(course, LESSON, ["ada", "nobody"])
-    assert found.given["softmax"] == {"ada": Answer("def softmax(x):\n    pass", is_code=True)}
+    assert found.given["softmax"] == {"ada": StudentAnswer("def softmax(x):\n    pass", is_code=True)}
     assert found.given["why"]["ada"].text.split() == ["Because", "heads", "can't", "<", "see."]
     assert found.given.keys() == {"softmax", "why"}
 
@@ -78,8 +78,8 @@ STUDENTS = ["ada.lovelace", "bela", "max"]
 
 def _specimen(*codes: str, students: list[str] = STUDENTS) -> str:
     """Return the specimen of a mistake that one student after the other made with this code."""
-    given = {name: Answer(code, is_code=True) for name, code in zip(students, codes, strict=False)}
-    answers = LessonAnswers({"softmax": given}, {"softmax": [Answer(MODEL, is_code=True)]})
+    given = {name: StudentAnswer(code, is_code=True) for name, code in zip(students, codes, strict=False)}
+    answers = LessonAnswers({"softmax": given}, {"softmax": [StudentAnswer(MODEL, is_code=True)]})
     mistake = MistakeCount("softmax", "m", "A mistake", "", list(given), 1.0)
     return Specimens(answers, students).of(mistake)
 

@@ -12,7 +12,7 @@ from chromium import CHROMIUM, browser
 from playwright.sync_api import Browser, Page
 
 from autograder.model.report import ExerciseReport, Incident, NamedMistake, Outcome, Report, State
-from autograder.reports.class_answers import Answer, LessonAnswers
+from autograder.reports.class_answers import LessonAnswers, StudentAnswer
 from autograder.reports.class_pages import FRONT, SIMILAR, STEPS, class_pages, step
 
 from .accessible import faults
@@ -32,8 +32,8 @@ def _pages(reports: dict[str, Report], **more: object) -> dict[str, str]:
 def _hostile() -> dict[str, str]:
     """Return the pages of a class in which two students with hostile names hand in the same hostile code."""
     names = (HANDLER + SCRIPT, "eve")
-    given = {student: Answer(STOLEN, is_code=True) for student in names}
-    given |= {name(n): Answer(f"def softmax(x):\n    return x.g{n}", is_code=True) for n in range(8)}
+    given = {student: StudentAnswer(STOLEN, is_code=True) for student in names}
+    given |= {name(n): StudentAnswer(f"def softmax(x):\n    return x.g{n}", is_code=True) for n in range(8)}
     reports = {**sample_class(), **dict.fromkeys(names, hostile_report())}
     broken = report([]).with_file(State.UNREADABLE, SCRIPT + HANDLER, [])
     return _pages(reports | {"x": broken}, answers={LESSON: LessonAnswers({"softmax": given}, {})})
@@ -129,7 +129,7 @@ def test_a_mistake_has_its_count_its_question_and_an_anonymous_answer() -> None:
         id="softmax", points=2, score=0, outcome=Outcome.FAILED,
         misconceptions=[mistake.model_copy(update={"title": "No root", "hint": "How wide?"})],
     )  # fmt: skip
-    given = {"ada": Answer("def softmax(x):\n    return x * 7  # by ada", is_code=True)}
+    given = {"ada": StudentAnswer("def softmax(x):\n    return x * 7  # by ada", is_code=True)}
     answers = {LESSON: LessonAnswers({"softmax": given}, {})}
     page = _pages({"ada": report([wrong])}, answers=answers)[PAGE]
     text = Tags(page).text

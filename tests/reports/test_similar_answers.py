@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from autograder.reports.class_answers import Answer, LessonAnswers
+from autograder.reports.class_answers import LessonAnswers, StudentAnswer
 from autograder.reports.similar_answers import (
     LEAST_IN_ALL,
     LONGEST_LINE,
@@ -36,7 +36,7 @@ def _copy(lessons: dict[str, LessonAnswers], source: int, copier: int) -> None:
     """Let one student hand in another's answers in disguise."""
     given = lessons[LESSONS[0]].given
     for each in EXERCISES:
-        answer = Answer(disguised(given[each][name(source)].text), is_code=True)
+        answer = StudentAnswer(disguised(given[each][name(source)].text), is_code=True)
         given[each][name(copier)] = answer  # type: ignore[index] # a plain dictionary here
 
 
@@ -86,17 +86,17 @@ def test_what_the_lesson_gives_explains_itself() -> None:
     lessons = _class()
     given = lessons[LESSONS[0]].given["softmax"]
     long = MODEL + "\n    return mask".join(["", *map(str, range(60))])
-    given.update({name(n): Answer(long, is_code=True) for n in (1, 2)})  # type: ignore[attr-defined]
+    given.update({name(n): StudentAnswer(long, is_code=True) for n in (1, 2)})  # type: ignore[attr-defined]
     assert _students(similar_pairs(lessons)) == [{name(1), name(2)}]
-    lessons[LESSONS[0]].known["softmax"].append(Answer(long, is_code=True))
+    lessons[LESSONS[0]].known["softmax"].append(StudentAnswer(long, is_code=True))
     assert similar_pairs(lessons) == []
 
 
 def test_copied_prose_is_found_and_shared_phrases_are_not() -> None:
     """Written answers are compared by their words."""
     text = " ".join(f"word{n}" for n in range(60))
-    given = {f"s{n}": Answer(f"Residual connections help {n}.", is_code=False) for n in range(10)}
-    given |= {"a": Answer(text, is_code=False), "b": Answer(text.upper(), is_code=False)}
+    given = {f"s{n}": StudentAnswer(f"Residual connections help {n}.", is_code=False) for n in range(10)}
+    given |= {"a": StudentAnswer(text, is_code=False), "b": StudentAnswer(text.upper(), is_code=False)}
     found = similar_pairs({"05_encoder": LessonAnswers({"why": given}, {})})
     assert _students(found) == [{"a", "b"}]
     assert round(found[0].tokens) == 60 - 7  # the runs of eight words
@@ -104,13 +104,13 @@ def test_copied_prose_is_found_and_shared_phrases_are_not() -> None:
 
 def test_what_is_no_code_or_nothing_is_not_compared() -> None:
     """A class without answers, and one with broken ones, have no pairs."""
-    broken = {name: Answer("def (" * 50, is_code=True) for name in "ab"}
+    broken = {name: StudentAnswer("def (" * 50, is_code=True) for name in "ab"}
     assert similar_pairs({}) == []
     assert similar_pairs({"01": LessonAnswers({"softmax": broken}, {})}) == []
 
 
 def _lines(text: str, *shared: int) -> list[Line]:
-    return shown_lines(Side("ada", Answer(text, is_code=True), frozenset(shared)))
+    return shown_lines(Side("ada", StudentAnswer(text, is_code=True), frozenset(shared)))
 
 
 def test_shared_lines_are_marked() -> None:
@@ -139,7 +139,7 @@ def mask(n: int) -> torch.Tensor:
 
 
 def _words(code: str) -> list[str]:
-    return [token.word for token in tokens(Answer(code, is_code=True))]
+    return [token.word for token in tokens(StudentAnswer(code, is_code=True))]
 
 
 def test_names_comments_annotations_and_layout_do_not_count() -> None:
@@ -155,7 +155,7 @@ def test_what_code_does_counts(old: str, new: str) -> None:
 
 def test_prose_is_its_words() -> None:
     """Capitals and punctuation do not count; each word knows its line."""
-    assert tokens(Answer("Heads *see*\nmore, together.", is_code=False)) == [
+    assert tokens(StudentAnswer("Heads *see*\nmore, together.", is_code=False)) == [
         Token("heads", 1), Token("see", 1), Token("more", 2), Token("together", 2),
     ]  # fmt: skip
 
@@ -177,9 +177,9 @@ def test_tokens_that_nothing_explains_are_counted_once() -> None:
     known = [f"w{n}" for n in range(5 * length)]
     changed = [*known]
     changed[2 * length] = "new"
-    text = Runs(Answer(" ".join(known), is_code=False))
+    text = Runs(StudentAnswer(" ".join(known), is_code=False))
     explained = set(text.first_line)
-    own = Runs(Answer(" ".join(changed), is_code=False)).own_tokens(explained)
+    own = Runs(StudentAnswer(" ".join(changed), is_code=False)).own_tokens(explained)
     assert sum(own.values()) == pytest.approx(1)
     assert len(own) == length
     assert text.own_tokens(explained) == {}

@@ -6,7 +6,7 @@ import pytest
 
 from autograder.search import donors
 from autograder.search.donors import donor_edits
-from coursework.edits.cell import MISSING, Cell, Edit
+from coursework.edits.cell import MISSING, Cell, CodeEdit
 
 RIGHT = """\
 def softmax(x, dim=-1):
@@ -16,7 +16,7 @@ def softmax(x, dim=-1):
 """
 
 
-def edits(mine: str, right: str = RIGHT) -> tuple[list[Edit], list[Edit]]:
+def edits(mine: str, right: str = RIGHT) -> tuple[list[CodeEdit], list[CodeEdit]]:
     """Return the edits for a student's cell."""
     return donor_edits(Cell(mine), Cell(right))
 

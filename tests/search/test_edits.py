@@ -11,7 +11,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise, Lesson
 from autograder.search.donors import donor_edits
-from coursework.edits.cell import MISSING, Cell, Edit
+from coursework.edits.cell import MISSING, Cell, CodeEdit
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 
 COURSE = Course(ROOT)
@@ -51,12 +51,12 @@ def scores(q, k, scale=2):
 
 
 @cache
-def found(source: str) -> list[Edit]:
+def found(source: str) -> list[CodeEdit]:
     """Return the edits of a cell."""
     return generic_edits(Cell(source))
 
 
-def changed(edits: list[Edit], source: str, line: str) -> list[Edit]:
+def changed(edits: list[CodeEdit], source: str, line: str) -> list[CodeEdit]:
     """Return the edits that leave a line behind."""
     return [each for each in edits if line in (text.strip() for text in each.apply(source).split("\n"))]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from coursework.edits.cell import MISSING, Edit
+from coursework.edits.cell import MISSING, CodeEdit
 from coursework.edits.places import OR_ELSE, TOGETHER_WITH, Found, Told, blame, told
 
 SOURCE = "def f(x):\n    a = g(x)\n    b = h(a)\n    c = k(b)\n    return c\n"
@@ -11,7 +11,7 @@ SOURCE = "def f(x):\n    a = g(x)\n    b = h(a)\n    c = k(b)\n    return c\n"
 def found(line: int, old: str, new: str, what: str = "something more") -> Found:
     """Return one change of a line, as the search finds it."""
     start = SOURCE.index(old)
-    edit = Edit(((start, start + len(old), new),), line, line, what, 2.0)
+    edit = CodeEdit(((start, start + len(old), new),), line, line, what, 2.0)
     return Found((edit,), SOURCE)
 
 
@@ -55,7 +55,7 @@ def test_a_missing_statement_is_told_in_its_last_place() -> None:
     changes = []
     for line in (2, 3):
         start = SOURCE.index("    " + ("b" if line == 2 else "c") + " =")
-        edit = Edit(((start, start, "    keep(a)\n"),), line, line + 1, MISSING, 2.0)
+        edit = CodeEdit(((start, start, "    keep(a)\n"),), line, line + 1, MISSING, 2.0)
         changes.append(Found((edit,), SOURCE))
     lines = told(changes, SOURCE)
     assert [(each.first, each.last, each.what) for each in lines] == [(3, 4, MISSING)]

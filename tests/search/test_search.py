@@ -10,10 +10,10 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.search.distance import RIGHT
 from autograder.search.search import MOST_PROVED, Plan, Search, World
-from coursework.edits.cell import Edit
+from coursework.edits.cell import CodeEdit
 
 SOURCE = "a = 1\nb = 2\nc = 3\n"
-REFUTED, *PAIR = (Edit(((start, start + 1, "0"),), line, line, "another number") for line, start in ((1, 4), (2, 10), (3, 16)))
+REFUTED, *PAIR = (CodeEdit(((start, start + 1, "0"),), line, line, "another number") for line, start in ((1, 4), (2, 10), (3, 16)))
 
 
 def test_what_fails_its_proof_alone_is_not_proved_again_in_pairs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from conftest import ROOT
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.search.suspects import lines_of_mistake
-from coursework.edits.cell import Cell, Edit
+from coursework.edits.cell import Cell, CodeEdit
 from coursework.edits.generic import generic_edits
 from coursework.edits.suspects import lines_behind, steered, without_haste
 
@@ -57,7 +57,7 @@ def test_an_exception_points_at_its_line_and_at_what_that_is_the_first_to_use() 
 
 def test_only_changes_in_suspected_lines_get_cheaper() -> None:
     """By as much as is asked."""
-    edits = [Edit(((0, 1, "x"),), first, last, "another variable", 2.0) for first, last in ((1, 1), (2, 4))]
+    edits = [CodeEdit(((0, 1, "x"),), first, last, "another variable", 2.0) for first, last in ((1, 1), (2, 4))]
     assert [each.cost for each in steered(edits, {3}, 0.5)] == [2.0, 1.5]
 
 

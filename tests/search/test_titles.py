@@ -8,7 +8,7 @@ from conftest import ROOT
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.search.titles import title
-from coursework.edits.cell import Cell, Edit
+from coursework.edits.cell import Cell, CodeEdit
 from coursework.edits.generic import generic_edits
 from coursework.edits.places import VAGUE
 
@@ -16,7 +16,7 @@ ATTENTION = "def attend(x):\n    w = torch.softmax(x @ x.mT, dim=0)\n    return 
 
 
 @cache
-def edits(answer: str) -> dict[str, Edit]:
+def edits(answer: str) -> dict[str, CodeEdit]:
     """Return one edit of each kind."""
     return {each.what: each for each in generic_edits(Cell(answer))}
 
@@ -47,7 +47,7 @@ def test_a_title_names_what_the_student_wrote(old: str, new: str, what: str, sai
     """The call around a change is named, and the line; the right value is not."""
     start = ATTENTION.index(old)
     line = ATTENTION[:start].count("\n") + 1
-    edit = Edit(((start, start + len(old), new),), line, line, what)
+    edit = CodeEdit(((start, start + len(old), new),), line, line, what)
     found = title(edit, Cell(ATTENTION))
     assert found is not None
     assert found.title == said

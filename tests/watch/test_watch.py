@@ -9,9 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from nbgrader.auth import Authenticator
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeFactory
 from nbgrader.utils import notebook_hash
 from tiny_course import LESSON, RIGHT, hand_in
 from tiny_fixtures import ReadGrades
+from traitlets.config import Config
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, SubmissionError
@@ -49,6 +53,29 @@ def test_a_submission_of_the_exchange_is_graded_and_given_back(
     assert "18 of 18" in released(exchange, "ada", STAMPS[0]).read_text(encoding="utf-8")
     assert (course.reports / "class.html").is_file()
     assert len(list(AttemptLog(course.reports))) == 2
+
+
+@pytest.mark.parametrize("renamed", [False, True])
+def test_assignment_list_offers_the_feedback_whatever_the_notebooks_are_called(
+    exchange: Path, submit: Submit, look: Look, *, renamed: bool
+) -> None:
+    """The list asks for a page of each notebook in the folder: of a copy beside it, and of one that was renamed."""
+    folder = submit("ada", STAMPS[0], **RIGHT)
+    right = folder / f"{LESSON}.ipynb"
+    names = ["homework (1)"] if renamed else [LESSON, f"{LESSON}-Copy1"]
+    shutil.copy(right, folder / f"{names[-1]}.ipynb")
+    if renamed:
+        right.unlink()
+    assert look(exchange).graded == [("ada", 18)]
+    listed = ExchangeFactory().List(
+        coursedir=CourseDirectory(course_id="transformer"),
+        authenticator=Authenticator(),
+        config=Config(Exchange={"root": str(exchange.parents[1])}),
+    )
+    listed.inbound = True
+    (found,) = (each for student in listed.start() for each in student["submissions"])
+    assert {each["notebook_id"] for each in found["notebooks"]} == {*names}
+    assert found["has_exchange_feedback"]
 
 
 def test_any_folder_will_do(course: Course, tmp_path: Path, look: Look) -> None:

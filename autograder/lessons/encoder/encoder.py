@@ -57,10 +57,10 @@ def _padding_added(d: Draw) -> Operation:
 
 exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_ATTENTION,
     examples=[
-        example(lambda d: _encoder(d, [torch.tensor([[5, 4, 6]])], sizes=(7, 4, 1, 2, 6))),
+        example(lambda d: _encoder(d, [torch.tensor([[5, 4, 0]])], sizes=(7, 6, 1, 2, 5))),
         example(lambda d: _encoder(d, [torch.tensor([[5, 6, 0], [4, 5, 6]]), masks.padding([2, 3])],
-                sizes=(7, 4, 2, 2, 6))),
-        example(lambda d: _encoder(d, [torch.tensor([[4, 5]])], sizes=(6, 2, 1, 1, 3),
+                sizes=(7, 6, 2, 2, 5))),
+        example(lambda d: _encoder(d, [torch.tensor([[4, 5]])], sizes=(6, 4, 1, 1, 3),
                                    train=True, dropout=dropout.NEARLY_ALL)),
     ], checks=[
     Check("formula", "embedding, positions, then one layer after the other",

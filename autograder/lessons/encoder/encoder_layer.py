@@ -87,9 +87,9 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, stand_in=stand_ins_m
     excludes=FINISHED_ATTENTION, judge=matches_reference(LAST),
     examples=[
         example(lambda d: _layer(d, [4, 2, 6], [d.normal(1, 3, 4)])),
-        example(lambda d: _layer(d, [2, 1, 3], [d.normal(2, 3, 2), masks.padding([1, 3])])),
+        example(lambda d: _layer(d, [3, 1, 4], [d.normal(2, 3, 3), masks.padding([1, 3])])),
         example(lambda d: _layer(d, [4, 4, 5], [d.normal(1, 2, 4), masks.causal(2)])),
-        example(lambda d: _layer(d, [2, 1, 3, dropout.NEARLY_ALL], [d.normal(1, 2, 2)], train=True)),
+        example(lambda d: _layer(d, [3, 1, 4, dropout.NEARLY_ALL], [d.normal(1, 2, 3)], train=True)),
     ], checks=[
     Check("formula", "attention, add and norm, feed-forward, add and norm",
           lambda d: _layer(d, [6, 2, 9], [d.normal(3, 5, 6)]), weight=2),

@@ -78,6 +78,7 @@ exercise = ExerciseChecks(reference=stand_ins.FeedForward,
         example(lambda d: _feed_forward(d, [2, 4], d.normal(1, 3, 2))),
         example(lambda d: _feed_forward(d, [3, 5], d.normal(2, 1, 3, scale=2.0))),
         example(lambda d: _feed_forward(d, [2, 3, dropout.NEARLY_ALL], d.normal(1, 2, 2), train=True)),
+        example(lambda d: _feed_forward(d, [2, 3, 0.0], d.normal(1, 2, 2), train=True)),
     ], checks=[
     Check("formula", "linear, ReLU, linear",
           lambda d: _feed_forward(d, [6, 11], d.normal(3, 5, 6)), weight=2),

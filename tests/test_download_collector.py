@@ -1,0 +1,89 @@
+"""What Canvas and Moodle give as a download is sorted by nbgrader's own command, under the students' ids."""
+
+import zipfile
+
+import pytest
+from test_nbgrader_plugin import Command, nbgrader  # noqa: F401 - a fixture
+from tiny_course import LESSON
+from tiny_fixtures import built, course, same_grader  # noqa: F401 - fixtures
+
+from autograder.model.course import Course
+
+CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section
+"Lovelace, Ada",1234,77,ada,A
+"Hopper, Grace",1235,78,grace,A
+"""
+MOODLE = """Identifier,Full name,Email address,Maximum grade
+Participant 1234,Ada Lovelace,ada@example.edu,20
+Participant 1235,Grace Hopper,grace@example.edu,20
+"""
+DOWNLOADS = {
+    "canvas": (CANVAS, f"lovelaceada_1234_567890_{LESSON}.ipynb", f"hopper_LATE_1235_567891_{LESSON}-1.ipynb"),
+    "moodle, in folders": (
+        MOODLE,
+        f"Ada Lovelace_1234_assignsubmission_file/{LESSON}.ipynb",
+        f"Grace Hopper_1235_assignsubmission_file_/{LESSON}.ipynb",
+    ),
+    "moodle, flat": (
+        MOODLE,
+        f"Ada Lovelace_1234_assignsubmission_file_{LESSON}.ipynb",
+        f"Grace Hopper_1235_assignsubmission_file_{LESSON}.ipynb",
+    ),
+}
+
+
+def download(course: Course, roster: str, *names: str) -> None:
+    """Put a download and a roster where an instructor would."""
+    (course.root / "roster.csv").write_text(roster)
+    archive = course.root / "downloaded" / LESSON / "archive"
+    archive.mkdir(parents=True)
+    with zipfile.ZipFile(archive / "submissions.zip", "w") as download:
+        for name in names:
+            download.write(course.release_notebook(LESSON), name)
+
+
+def handed_in(course: Course) -> set[str]:
+    """Return the notebooks under `submitted`."""
+    return {path.relative_to(course.submitted).as_posix() for path in course.submitted.rglob("*.ipynb")}
+
+
+@pytest.mark.parametrize(("roster", "first", "second"), DOWNLOADS.values(), ids=DOWNLOADS)
+def test_each_notebook_goes_to_its_student(
+    course: Course, nbgrader: Command, roster: str, first: str, second: str
+) -> None:
+    """Under the id that the class list has for the person; late, and as a second attempt, too."""
+    download(course, roster, first, second)
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0
+    assert handed_in(course) == {f"{student}/{LESSON}/{LESSON}.ipynb" for student in ("ada", "grace")}
+
+
+def test_who_is_not_on_the_roster_is_kept_by_number(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It says so; what has no number is left out."""
+    download(course, CANVAS, f"turing_1236_567892_{LESSON}.ipynb", "notes.ipynb")
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0
+    assert handed_in(course) == {f"1236/{LESSON}/{LESSON}.ipynb"}
+    assert "nobody on the roster has the number 1236" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [([], "name the roster of your system"), (["--DownloadCollector.roster=none.csv"], "cannot read the roster")],
+)
+def test_without_a_roster_nothing_is_sorted(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    """One line says what is missing."""
+    download(course, CANVAS, f"lovelaceada_1234_567890_{LESSON}.ipynb")
+    assert nbgrader("zip_collect", LESSON, *arguments) == 1
+    assert says in capfd.readouterr().err
+    assert not handed_in(course)
+
+
+def test_a_pattern_of_your_own_is_nbgraders(course: Course, nbgrader: Command) -> None:
+    """Files of any other system are sorted by nbgrader's own collector."""
+    download(course, "", f"ada-{LESSON}.ipynb")
+    pattern = r".*/(?P<student_id>\w+)-(?P<file_id>\w+)\.ipynb"
+    assert nbgrader("zip_collect", LESSON, f"--DownloadCollector.named_regexp={pattern}") == 0
+    assert handed_in(course) == {f"ada/{LESSON}/{LESSON}.ipynb"}
