@@ -1,5 +1,6 @@
 """Tries a student's answer for a limited time, on whatever system the notebook runs."""
 
+import builtins
 import contextlib
 import ctypes
 import signal
@@ -31,15 +32,28 @@ def try_for(
     seconds: float, operation: Operation, answer: Any, name: str, *, printed: TextIO | None = None,
     seed: int = SEED,
 ) -> Observation:  # fmt: skip
-    """Run an operation as `try_answer` does, and end it after some seconds also where there are no alarms."""
+    """Run an operation as `try_answer` does, and end it after some seconds also where there are no alarms.
+
+    As in grading, `input` returns an empty line: no alarm ends a notebook that waits for somebody to type.
+    """
     in_main_thread = threading.current_thread() is threading.main_thread()
-    if in_main_thread and hasattr(signal, "setitimer"):
-        return try_answer(operation, answer, name, seed, seconds, printed=printed)
+    with _nobody_types():
+        if in_main_thread and hasattr(signal, "setitimer"):
+            return try_answer(operation, answer, name, seed, seconds, printed=printed)
+        try:
+            with _limit_by_thread(seconds):
+                return try_answer(operation, answer, name, seed, printed=printed)
+        except TookTooLongError as late:
+            return Observation.of({"raised": describe(late)})
+
+
+@contextlib.contextmanager
+def _nobody_types() -> Iterator[None]:
+    usual, builtins.input = builtins.input, lambda _prompt="": ""
     try:
-        with _limit_by_thread(seconds):
-            return try_answer(operation, answer, name, seed, printed=printed)
-    except TookTooLongError as late:
-        return Observation.of({"raised": describe(late)})
+        yield
+    finally:
+        builtins.input = usual
 
 
 @contextlib.contextmanager

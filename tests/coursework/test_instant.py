@@ -112,6 +112,25 @@ def test_an_exit_is_told() -> None:
     assert "SystemExit" in tried("causal-mask", leave).title
 
 
+def test_input_waits_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gives an empty line, as in grading; outside of the check it asks as ever."""
+
+    def asked(_prompt: str = "") -> str:
+        raise AssertionError("waits for somebody to type")
+
+    def typed(size: int) -> Any:
+        return torch.ones(size, int(input("How many? ")), dtype=torch.bool).tril()
+
+    def paused(size: int) -> Any:
+        input("Press Enter")
+        return torch.ones(size, size, dtype=torch.bool).tril()
+
+    monkeypatch.setattr("builtins.input", asked)
+    assert "take the value from the arguments" in str(tried("causal-mask", typed))
+    assert tried("causal-mask", paused).passed
+    assert input is asked
+
+
 def test_one_mistake_is_named_the_likeliest() -> None:
     """Of two that were made together, it is the one that explains more; of two alike, the first declared."""
 
