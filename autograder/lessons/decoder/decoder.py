@@ -37,9 +37,10 @@ def _masked(draw: Draw, target: list[int], source: list[int]) -> Operation:
     return _decoder(draw, 2, [_ids(draw, *target), memory, masks.target(target), masks.padding(source)])
 
 
-def _two_calls(draw: Draw) -> Operation:
-    memory = draw.normal(2, 3, D)
-    return _decoder(draw, 2, [_ids(draw, 1, 1), memory], [_ids(draw, 6, 6), memory, masks.causal(6)])
+def _calls(draw: Draw) -> Operation:
+    memory, ids = draw.normal(2, 3, D), _ids(draw, 6, 6)
+    masked = [ids, memory, masks.causal(6), masks.padding([3, 2])]
+    return _decoder(draw, 2, [_ids(draw, 1, 1), memory], masked, [ids, memory])
 
 
 def _causal(draw: Draw) -> CallModule:
@@ -106,7 +107,8 @@ exercise = ExerciseChecks(reference=stand_ins_models.Decoder, judge=matches_refe
           lambda d: _masked(d, [5, 2, 4], [3, 7, 6]), weight=1.5),
     Check("equal-sizes", "target, source and batch of the same size: each mask goes to the right attention",
           lambda d: _masked(d, [4, 2, 3, 4], [2, 4, 1, 3])),
-    Check("calls", "a single token, then a longer sentence: calls are independent", _two_calls, weight=0.5),
+    Check("calls", "calls are independent: a single token, then a longer sentence, with masks and without",
+          _calls, weight=0.5),
     Check("target-token-moves",
           "changing one target token changes its logits and those after it, and none before it",
           lambda d: modules.changed_word(_causal(d), 0, 2, V),
