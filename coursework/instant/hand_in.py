@@ -7,8 +7,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from coursework.instant.exercises import PublicExercise, digest_of, exercises_of, notebook_file, saved_cells
+from coursework.instant.glance import WRONG, glance
 from coursework.instant.notebook import NO_LESSON, runs_of
 from coursework.instant.runs import CellRuns, names_bound, without_magics
 
@@ -23,8 +25,9 @@ CHANGED = "The test of {name} was changed. Grading uses the original."
 INVALID = "The cell of {name} is not valid Python (line {line}), so it gets no points as it is. Correct it."
 UNDEFINED = "The cell of {name} does not define {name}, so it gets no points as it is. Correct it."
 UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
+NOT_RIGHT = "Not right on the examples yet: {names}. check() says more."
 ANYWAY = (
-    "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or answer it "
+    "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or work on it "
     "first, save (Ctrl+S), and run hand_in() again."
 )
 DONE = (
@@ -38,17 +41,17 @@ NOT_WRITTEN = "{place} cannot be written: {problem}. Hand in {file} itself, as y
 def hand_in() -> None:
     """Check the saved notebook, copy it to the folder `hand_in` beside the lesson's folder, and say so.
 
-    What is missing or changed is told, and so is what is not answered.
+    What is missing or changed is told, and so is what is not answered, or not right on the public examples.
     """
     names = sys._getframe(1).f_globals
     file = notebook_file(names)
-    for line in [NO_LESSON.replace("`", "")] if file is None else _handed_in(file, runs_of(names)):
+    for line in [NO_LESSON.replace("`", "")] if file is None else _handed_in(file, names):
         print(line)
 
 
-def _handed_in(file: Path, runs: CellRuns | None) -> Iterator[str]:
-    """Yield what there is to say of a notebook, and write the copy."""
-    saved, exercises = saved_cells(file), exercises_of(file.stem)
+def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what there is to say of a notebook, whose kernel has these names, and write the copy."""
+    saved, exercises, runs = saved_cells(file), exercises_of(file.stem), runs_of(names)
     if not saved:
         yield UNREADABLE.format(file=file.name)
         return
@@ -66,6 +69,10 @@ def _handed_in(file: Path, runs: CellRuns | None) -> Iterator[str]:
     if named := [said for _, said in left if said]:
         points, total = sum(worth for worth, said in left if said), sum(worth for worth, _ in left)
         yield UNANSWERED.format(names=", ".join(named), points=points, total=total)
+    wrong = [each.exercise.name for each in glance(file, names, runs).states if each.mark == WRONG]
+    if wrong:
+        yield NOT_RIGHT.format(names=", ".join(wrong))
+    if named or wrong:
         yield ANYWAY
     place = file.resolve().parent.parent / FOLDER / file.name
     time = datetime.fromtimestamp(file.stat().st_mtime).astimezone().strftime("%H:%M")

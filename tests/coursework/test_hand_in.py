@@ -5,6 +5,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from conftest import ROOT
 
 from coursework import check, hand_in
@@ -47,6 +48,18 @@ def test_what_is_answered_in_part_is_told(notebook: Path, capsys: pytest.Capture
         nbformat.write(opened, notebook)
         hand_in()
         assert ("k of shapes and choices (part of 2 points)" in capsys.readouterr().out) is told
+
+
+def test_what_is_not_right_on_its_examples_is_told(
+    notebook: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is handed in all the same; what is right is not named."""
+    monkeypatch.setitem(globals(), "causal_mask", lambda size: torch.ones(size, size, dtype=torch.bool))
+    monkeypatch.setitem(globals(), "padding_mask", lambda ids, pad_id=0: (ids != pad_id)[:, None])
+    hand_in()
+    said = capsys.readouterr().out
+    assert "Not right on the examples yet: causal_mask. check() says more." in said
+    assert "is the file to hand in" in said
 
 
 def test_a_deleted_cell_is_told(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -110,7 +110,7 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, stand_in=stand_ins_m
           matches_reference(_padding_leaks, LAST), 2),
     Check("square-masks", "a mask (S, S) for all samples, and one (B, S, S) for each",
           lambda d: _layer(d, [8, 4, 7], *([d.normal(2, 5, 8), m] for m in (d.mask(5, 5), d.mask(2, 5, 5))))),
-    Check("batch-equals-heads", "as many samples as heads: each sample keeps its own mask, for this call alone",
+    Check("batch-equals-heads", "as many samples as heads: each sample has its own mask, for this call",
           lambda d: _layer(d, [6, 3, 7], [d.normal(3, 5, 6), masks.padding([5, 2, 3])], [d.normal(3, 5, 6)]),
           weight=0.5),
     Check("dropout-off", "in eval mode, nothing is dropped",
