@@ -10,7 +10,7 @@ from torch import Tensor
 
 Show = Callable[[Tensor], None]
 # In pixels, as `plots.heatmap` draws its rows and what is above them: the buttons stand beside their rows.
-HEAD, ROW, GAP, WIDTH = 94, 62, 2, 44
+HEAD, ROW, GAP, WIDTH = 94, 55, 2, 44
 LEAST = 300  # pixels in which the drawing can still be read
 ALLOWED, BLOCKED = "✓", "×"
 

@@ -238,12 +238,18 @@ def test_processes_and_threads_are_counted(run: Run, attack: str) -> None:
 
 
 def test_a_fork_bomb_never_has_more_processes_than_there_may_be(warm: WarmProcess) -> None:
-    """Each fork waits for the keeper, so it makes no difference how busy the machine is by then."""
+    """Each fork waits for the keeper, so it makes no difference how busy the machine is by then.
+
+    A look takes a while, and may see one that ends and another that takes its place. Who is seen at two looks, one
+    after the other, lived between them with all others that were.
+    """
     monitor, most = ResourceMonitor(), 0
+    before: set[tuple[int, int]] = set()
     with warm.run() as run, ThreadPoolExecutor() as pool:
         bomb = pool.submit(run.cell, "import os\nwhile True: os.fork()", 10)
         while not bomb.done():
-            most = max(most, monitor.threads(warm._process.pid))
+            now = {(each.pid, each.started) for each in monitor.family(warm._process.pid)}
+            most, before = max(most, len(now & before)), now
         kinds = {kind for kind, _ in run.take_notes()}
         if ended := bomb.exception():
             assert isinstance(ended, RunEndedError)
