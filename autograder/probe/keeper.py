@@ -157,9 +157,9 @@ def take_over(source: socket.socket) -> int | None:
 class ForkLimit:
     """Answers a run's forks: as many processes and threads as there may be, and no more.
 
-    A fork that was agreed to counts until the process should be there. On a busy machine that may take longer,
-    and then some more are agreed to before the run is ended; honest threads, which start at once, would not
-    survive a longer time.
+    A fork that was agreed to counts until the process should be there. On a busy machine that may take
+    longer, and then some more are agreed to before the run is ended. A longer time would end honest runs,
+    whose threads all start at once.
     """
 
     def __init__(self, listener: int, count: Callable[[], int]) -> None:
