@@ -11,15 +11,16 @@ from typing import Final
 from nbgrader.plugins.zipcollect import FileNameCollectorPlugin
 from traitlets import Unicode
 
-from autograder.exports.roster import Person, read_roster
+from autograder.exports.roster import Person, Roster, read_roster
 from autograder.model.errors import CourseError
 
-# As in lovelaceada_1234_567890_03_attention-1.ipynb, where LATE may stand before the numbers, and the last
-# number is the attempt; and Ada Lovelace_1234_assignsubmission_file/03_attention.ipynb, in a folder or not.
-NAMES: Final = (
-    re.compile(r"/[^/_]+_(?:LATE_)?(?P<number>\d+)_\d+_(?P<file>[^/]+?)(?:-\d+)?\.ipynb$"),
-    re.compile(r"/[^/]*_(?P<number>\d+)_assignsubmission_file(?:_?/|_)(?P<file>[^/]+)\.ipynb$"),
-)
+# The student chooses the end of a name, so only the beginning, which the system writes, may tell whose it is.
+NAMES: Final = {
+    # lovelaceada_1234_567890_03_attention-1.ipynb: LATE may stand before the numbers; 1 is the attempt
+    "Canvas": re.compile(r"/[^/_]+_(?:LATE_)?(?P<number>\d+)_\d+_(?P<file>[^/]+?)(?:-\d+)?\.ipynb$"),
+    # Ada Lovelace_1234_assignsubmission_file/03_attention.ipynb, in a folder or not
+    "Moodle": re.compile(r"/[^/]*?_(?P<number>\d+)_assignsubmission_file(?:_?/|_)(?P<file>[^/]+)\.ipynb$"),
+}
 
 
 class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrader has no type annotations
@@ -36,28 +37,36 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
         """Return the student's folder and the notebook's name, None for what is no student's notebook."""
         if self.named_regexp:
             return super().collect(submitted_file)  # type: ignore[no-any-return]
-        path = Path(submitted_file).as_posix()
-        found = next(filter(None, (name.search(path) for name in NAMES)), None)
-        if found is None:  # nbgrader says that it is left out
+        found = NAMES[self._roster.system].search(Path(submitted_file).as_posix())
+        if found is None:  # nbgrader warns that the file is skipped
             return None
         person = self._people.get(found["number"])
         if person is None:
             self.log.warning(
-                f"{Path(path).name}: nobody on the roster has the number {found['number']}; "
+                f"{Path(submitted_file).name}: nobody on the roster has the number {found['number']}; "
                 "the folder is named after it"
             )
         return {"student_id": person.student_id if person else found["number"], "file_id": found["file"]}
 
     @cached_property
-    def _people(self) -> dict[str, Person]:
-        """The people of the roster by the number that their system has for them."""
+    def _roster(self) -> Roster:
+        """The roster of the system that the files come from; without one, the command ends."""
         if not self.roster:
             self.parent.fail(
                 "name the roster of your system: nbgrader zip_collect LESSON --DownloadCollector.roster=FILE"
             )
         try:
-            people = read_roster(Path(self.roster)).people
+            roster = read_roster(Path(self.roster))
         except CourseError as error:
             self.parent.fail(str(error))
-        numbers = ((re.sub(r"\D", "", each.canvas_id or each.moodle_id), each) for each in people)
-        return {number: each for number, each in numbers if number and each.student_id}
+        if roster.system not in NAMES:
+            self.parent.fail(
+                f"{self.roster} was exported neither from Canvas nor from Moodle, so it lacks their numbers"
+            )
+        return roster
+
+    @cached_property
+    def _people(self) -> dict[str, Person]:
+        """The people of the roster by the number that their system has for them."""
+        numbers = ((re.sub(r"\D", "", one.canvas_id or one.moodle_id), one) for one in self._roster.people)
+        return {number: person for number, person in numbers if number and person.student_id}

@@ -57,6 +57,32 @@ def test_each_notebook_goes_to_its_student(
     assert handed_in(course) == {f"{student}/{LESSON}/{LESSON}.ipynb" for student in ("ada", "grace")}
 
 
+@pytest.mark.parametrize(
+    ("roster", "name"),
+    [
+        (CANVAS, "lovelaceada_1234_567890_x_1235_assignsubmission_file_{}.ipynb"),
+        (MOODLE, "Ada Lovelace_1234_assignsubmission_file/x_1235_1_{}.ipynb"),
+        (MOODLE, "Ada Lovelace_1234_assignsubmission_file_x_1235_assignsubmission_file_{}.ipynb"),
+    ],
+)
+def test_a_name_that_a_student_chose_is_nobody_elses(
+    course: Course, nbgrader: Command, roster: str, name: str
+) -> None:
+    """Only what the system itself writes tells whose a file is."""
+    download(course, roster, name.format(LESSON))
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0
+    assert {path.split("/")[0] for path in handed_in(course)} == {"ada"}
+
+
+def test_a_list_of_ones_own_is_refused(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It lacks the numbers that the systems write."""
+    download(course, "student id,name\nada,Ada\n", f"lovelaceada_1234_567890_{LESSON}.ipynb")
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 1
+    assert "neither from Canvas nor from Moodle" in capfd.readouterr().err
+
+
 def test_who_is_not_on_the_roster_is_kept_by_number(
     course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
 ) -> None:
