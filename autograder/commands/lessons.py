@@ -9,7 +9,6 @@ import click
 
 from autograder.commands.base import LESSON, Command, json_option, lessons_argument, pass_course, say_written
 from autograder.model.course import Course
-from autograder.model.errors import CourseError
 
 
 @click.command(
@@ -89,9 +88,7 @@ def suggest_mistakes(course: Course, lesson: str) -> None:
     from autograder.storage.attempts import AttemptLog
     from autograder.storage.course_key import lesson_key
 
-    attempts = AttemptLog(course.reports).latest(lesson) if course.reports.is_dir() else {}
-    if not attempts:
-        raise CourseError(f"nothing of {lesson} was graded so far: run 'autograder grade {lesson}' first")
+    attempts = AttemptLog(course.reports).graded(lesson)
     groups = unnamed_groups(attempts.values())
     if not groups:
         click.echo("# No two students made the same mistake without a name.")

@@ -176,10 +176,10 @@ def read_roster(path: Path) -> Roster:
 
 
 def _rows(reader: "csv.DictReader[str]", path: Path) -> list[dict[str, str]]:
-    """Return the rows by heading. Raises CourseError for a line that would be read as somebody else's.
+    """Return the rows by heading. Raises CourseError for a line whose cells would go to the wrong person.
 
-    An open quotation mark swallows the lines below it, and a comma in a name without quotation marks moves
-    the cells behind it by one.
+    An open quotation mark swallows the lines below it, and a comma in a name without quotation marks shifts
+    the cells after it by one.
     """
     rows = []
     try:

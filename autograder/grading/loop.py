@@ -97,9 +97,9 @@ class GradingLoop:
                 yield Recorded(attempt, recorder.record(attempt, self.graded_notebook(attempt, notebook)))
 
     def find_lines(self, pool: Pool, attempts: Iterable[Attempt]) -> Generator[Attempt, None, None]:
-        """Look for the lines to blame in what was recorded; keep and yield each attempt that was searched."""
+        """Look for the lines that are wanted in recorded attempts; keep and yield each that now says more."""
         before = {each.student: each for each in attempts}
-        todo = [(self.submission(each.student), each) for each in before.values() if self.wants_lines(each)]
+        todo = [(self.submission(each.student), each) for each in before.values()]
         for attempt in pool.find_lines(todo) if todo else ():
             if self.keep_lines(before[attempt.student], attempt):
                 yield attempt

@@ -9,7 +9,6 @@ from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import Pool
 from autograder.grading.version import exercise_versions
 from autograder.model.course import Course
-from autograder.model.errors import CourseError
 from autograder.model.report import ExerciseReport, Outcome
 from autograder.reports.publish import publish
 from autograder.storage.attempts import Attempt, AttemptLog
@@ -48,9 +47,7 @@ def regrade(course: Course, lesson: str, pool: Pool) -> list[Regraded]:
     """
     loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
     checks = exercise_versions(course, lesson, loop.version)
-    before = AttemptLog(course.reports).latest(lesson)
-    if not before:
-        raise CourseError(f"nothing of {lesson} was graded so far: run 'autograder grade {lesson}' first")
+    before = AttemptLog(course.reports).graded(lesson)
     asked = (
         _touched(loop.submission(student), attempt, checks, sandboxed=pool.sandboxed)
         for student, attempt in sorted(before.items())
@@ -118,7 +115,8 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> 
         ]
         log = AttemptLog(course.reports)
         newest = log.latest(lesson)
-        for _ in loop.find_lines(pool, [newest[each.before.student] for each in done]):
+        graded = [newest[each.before.student] for each in done]
+        for _ in loop.find_lines(pool, filter(loop.wants_lines, graded)):
             pass  # each is kept as it comes
         failed = loop.make_pages(loop.stale(each.before.student for each in done), pool)
         said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]

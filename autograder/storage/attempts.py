@@ -129,6 +129,13 @@ class AttemptLog:
         """Return the newest attempt of each student at one lesson, by student."""
         return {attempt.student: attempt for attempt in self._select(_LATEST, lesson)}
 
+    def graded(self, lesson: str) -> dict[str, Attempt]:
+        """Return the newest attempts, as `latest` does. Raises CourseError if the lesson was never graded."""
+        attempts = self.latest(lesson) if self.path.parent.is_dir() else {}
+        if not attempts:
+            raise CourseError(f"nothing of {lesson} was graded so far: run 'autograder grade {lesson}' first")
+        return attempts
+
     def last(self, student: str, lesson: str) -> Attempt | None:
         """Return a student's newest attempt at one lesson, if there is one."""
         return next(iter(self._select(_LAST, lesson, student)), None)
