@@ -49,7 +49,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from coursework import ablation, check, hand_in, skip
+from coursework import ablation
 from coursework.earlier import load_earlier
 
 earlier = load_earlier("05_encoder")
@@ -63,7 +63,7 @@ torch.manual_seed(5);
 # %% demo
 import matplotlib.pyplot as plt
 
-from coursework import encoder_plots, plots
+from coursework import check, encoder_plots, hand_in, plots, skip
 
 plots.use_style()
 torch.set_num_threads(1)  # the fastest setting for tensors this small

@@ -28,6 +28,7 @@ from coursework.engine.describe import Comparison
 from coursework.engine.observe import observed
 
 MOST_TRIED: Final = 6000  # changes
+MOST_ASKED: Final = 5  # checks that the answer fails again, before any change is tried
 MOST_PROVED: Final = 12  # changes that are tried on every check
 MOST_ENDINGS: Final = 30  # forks that a change may end
 SHARE_OF_SINGLES: Final = 0.7  # of the time, before any two edits are tried together
@@ -212,19 +213,24 @@ class Search:
     def _passes_as_it_is(self, source: str) -> bool:
         """Return whether the answer passes here what it failed before; sort the questions by what they take.
 
-        If it does, the reason is not in this cell alone, and no change of it would say anything. What takes
-        about as long counts as equal, so that the order is the same every time.
+        If it does, the reason is not in this cell alone, and no change of it would say anything. Once it has
+        failed some, the others are not asked. What takes about as long counts as equal, so that the order is
+        the same every time.
         """
-        taken = dict.fromkeys(self._expected, 0.0)
+        taken: dict[str, float] = {}
         for question in self._asked:
             before = self._world.seconds()
             self._own[question[0].id] = next(self._distances([source], question), ENDED)
             taken[question[0].id] = self._world.seconds() - before
-            if self._endings:  # as the others would
+            if self._endings or sum(each != RIGHT for each in self._own.values()) == MOST_ASKED:
                 break
-        longest = max(taken.values())
-        self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * longest)
-        self._asked.sort(key=lambda each: (self._own.get(each[0].id) == RIGHT, _magnitude(taken[each[0].id])))
+        self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * max(taken.values()))
+
+        def order(question: Question) -> tuple[bool, float]:
+            name = question[0].id
+            return self._own.get(name) == RIGHT, _magnitude(taken[name]) if name in taken else math.inf
+
+        self._asked.sort(key=order)
         return all(self._own.get(name) == RIGHT for name in self._expected)
 
     def _survivors(self, changes: Sequence[Found]) -> Iterator[Found]:
@@ -280,7 +286,7 @@ class Search:
 
     def _request(self, question: Question) -> Request:
         check, asked = question
-        seconds = min(check.seconds, self._for_one)
+        seconds = min(check.seconds, self._for_one if check.id in self._own else LONGEST_SECONDS)
         return Request(asked.operation, self._exercise.name, asked.seed, seconds)
 
     def _is_over(self, share: float = 1.0) -> bool:

@@ -1,6 +1,8 @@
 """`hand_in()` writes a complete copy of the saved notebook, or says what is the matter with it."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -23,6 +25,13 @@ def notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
     return folder / FILE
+
+
+def test_importing_it_does_not_load_what_draws_cards() -> None:
+    """A lesson's first cell, and each run of it in grading, does without templates until a card is shown."""
+    code = "import sys; from coursework import check, hand_in, skip; print('jinja2' in sys.modules)"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.split() == ["False"]
 
 
 def test_a_complete_notebook_is_written(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -202,6 +202,13 @@ def test_lessons_do_not_import_what_marks_them(lesson: LessonRun) -> None:
     assert not re.search(r"^\s*(from|import)\s+autograder\b", code, re.MULTILINE)
 
 
+def test_what_answers_need_does_not_import_the_check(lesson: LessonRun) -> None:
+    """Grading runs those cells again for each wrong answer, and the check takes a tenth of a second to load."""
+    needed = [cell.text for cell in lesson.cells if cell.kind in (CellKind.SETUP, CellKind.GIVEN)]
+    imported = {name for text in needed for line in re.findall(r"^from coursework import (.+)", text, re.M) for name in line.split(", ")}
+    assert imported.isdisjoint({"check", "hand_in", "skip"})
+
+
 def test_no_line_of_an_answer_is_shown(lesson: LessonRun) -> None:
     """What stands in an answer stands nowhere a student can see, but for what is justified."""
     public = "\n".join(_squeezed(shown(cell)) for cell in lesson.cells)

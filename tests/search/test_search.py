@@ -9,7 +9,7 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.search.distance import RIGHT
-from autograder.search.search import MOST_PROVED, Plan, Search, World
+from autograder.search.search import MOST_ASKED, MOST_PROVED, Plan, Question, Search, World
 from coursework.edits.cell import CodeEdit
 
 SOURCE = "a = 1\nb = 2\nc = 3\n"
@@ -36,3 +36,24 @@ def test_what_fails_its_proof_alone_is_not_proved_again_in_pairs(monkeypatch: py
     (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, *PAIR], [], lambda: ([], [])))
     assert list(found.edits) == PAIR
     assert len(proved) == len(set(proved)) == 2 < MOST_PROVED
+
+
+def test_only_some_of_many_checks_that_failed_are_asked_before_a_change_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are asked of what passes those: a change is found all the same, and has to pass all."""
+    lesson = load_lesson(Course(ROOT), "03_attention")
+    exercise = lesson["scaled-dot-product-attention"]
+    right = SOURCE.replace("2", "0")
+    asked: dict[str, list[str]] = {}
+
+    def distances(_: Search, cells: list[str], question: Question) -> Iterator[float]:
+        for cell in cells:
+            asked.setdefault(cell, []).append(question[0].id)
+            yield RIGHT if cell == right else 1.0
+
+    monkeypatch.setattr(Search, "_distances", distances)
+    world = World(lambda: pytest.fail("no process is needed"), lambda _: True, lambda: 0.0)
+    failed = {check.id for check in exercise.checks}
+    search = Search(Oracle(lesson, b"key"), exercise, world, failed, 100.0)
+    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, PAIR[0]], [], lambda: ([], [])))
+    assert list(found.edits) == PAIR[:1]
+    assert len(asked[SOURCE]) == MOST_ASKED < len(failed) == len(asked[right])
