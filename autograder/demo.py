@@ -17,13 +17,13 @@ from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.judge.oracle import edited_source
 from autograder.lessons.loading import load_lesson
+from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import LessonText, read_lesson
 from autograder.reports.publish import publish
 from autograder.reports.words import percent
 from autograder.sandbox.start import sandbox_problem
-from autograder.storage.attempts import Attempt
 from autograder.submissions.released import grade_id, is_solution, released_notebook
 
 NAMES = (

@@ -11,9 +11,10 @@ from nbgrader.api import Gradebook
 from rich.console import Console
 
 from autograder import demo
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 
 __all__ = ["broken_bwrap"]
 LESSON = "03_attention"

@@ -228,7 +228,8 @@ def check(
     if page:
         _write_page(course, graded, page, sandboxed=not unsandboxed)
     if graded.tracebacks:
-        from autograder.storage.attempts import describe_errors, log_error
+        from autograder.model.attempt import describe_errors
+        from autograder.storage.attempts import log_error
 
         what = f"{file}, {graded.report.lesson}"
         log = log_error(course.reports, datetime.now(UTC), what, describe_errors(graded.tracebacks))

@@ -10,12 +10,13 @@ from datetime import datetime
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.exports.roster import Person, Roster
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import outside_totals
 from autograder.model.report import Report, State
 from autograder.reports.csv_file import csv_text
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import comments_by_hand, open_gradebook, scores_by_hand
 
 NBGRADER_COLUMNS = (

@@ -139,7 +139,7 @@ def _fits(value: str, student: str) -> bool:
 
 
 def read_roster(path: Path) -> Roster:
-    """Read a roster. Raises CourseError if it is no CSV file with a column to know students by."""
+    """Read a roster. Raises CourseError if it is no CSV file of people with a column to know them by."""
     try:
         content = path.read_bytes()
         utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # "Unicode text" of Excel
@@ -167,6 +167,8 @@ def read_roster(path: Path) -> Roster:
         fields = {name: cells[heading] for name, heading in columns.items()}
         if any(fields.get(key) for key in KEYS):  # Canvas has a row of points possible
             people.append(Person(**fields, row=cells))
+    if not people:
+        raise CourseError(f"the roster {path} names nobody: expected a line for each student")
     for key in (*KEYS, *IDS):
         values = Counter(getattr(person, key).casefold() for person in people)
         twice = [value for value, count in values.items() if value and count > 1]

@@ -37,10 +37,10 @@ from autograder.grading.grade_submission import Result, grade_submission, with_l
 from autograder.grading.pool import MAX_SECONDS, MakeGrader, Pool, as_graded, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model import errors
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError, SandboxMissingError, SubmissionError
 from autograder.model.report import Report
-from autograder.storage.attempts import Attempt
 from autograder.storage.course_key import lesson_key
 from autograder.submissions.notebook_file import MAX_BYTES, read_submitted
 from autograder.submissions.submission import Submission

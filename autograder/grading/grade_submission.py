@@ -14,9 +14,9 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.grading.version import exercise_versions
+from autograder.model.attempt import Attempt, describe_errors
 from autograder.model.errors import AutograderError, NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report, State
-from autograder.storage.attempts import Attempt, describe_errors
 from autograder.submissions.released import answer_digests, graded_cells, metadata
 from autograder.submissions.submission import Submission
 

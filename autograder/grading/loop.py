@@ -15,6 +15,7 @@ from rich.console import Console
 from autograder.grading.grade_submission import Result
 from autograder.grading.pool import Pool
 from autograder.grading.version import lesson_version
+from autograder.model.attempt import Attempt
 from autograder.model.course import ERROR_LOG, Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import search_seconds
@@ -24,7 +25,7 @@ from autograder.reports.formgrader import graded_notebook
 from autograder.reports.publish import Published, publish
 from autograder.reports.terminal import grading_progress
 from autograder.reports.words import report_total
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
 from autograder.storage.recorder import Recorder, amend, stored_attempt

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Self, TypeVar
 from pebble import CONSTS, ProcessExpired, ProcessPool
 
 from autograder.grading.grade_submission import Result, grade_submission, ungraded, with_lines
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.probe.isolate import die_with_parent
 from autograder.sandbox.start import start
-from autograder.storage.attempts import Attempt
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:

@@ -8,10 +8,11 @@ from autograder.grading.grade_submission import Result
 from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import Pool
 from autograder.grading.version import exercise_versions
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.report import ExerciseReport, Outcome
 from autograder.reports.publish import publish
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
 from autograder.submissions.submission import Submission
 

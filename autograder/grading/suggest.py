@@ -16,10 +16,10 @@ from typing import Final
 import yaml
 
 from autograder.judge.oracle import Oracle, judge_check
+from autograder.model.attempt import Attempt
 from autograder.model.exercise import Check, Edit, Exercise, Mistake
 from autograder.model.report import ExerciseReport
 from autograder.search.donors import donor_edits
-from autograder.storage.attempts import Attempt
 from coursework.edits.cell import MISSING, Cell, CodeEdit, distinct
 from coursework.edits.generic import everywhere, generic_edits
 from coursework.edits.places import blame

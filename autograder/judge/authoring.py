@@ -34,7 +34,7 @@ from autograder.judge.judges import (
     unregistered,
 )
 from autograder.judge.masks import about_mask, causal, padded_ids
-from autograder.judge.properties import arguments, defaults, learns_too, properties
+from autograder.judge.properties import arguments, defaults, learns_too, module_learns_too, properties
 from autograder.model.draw import Draw
 from autograder.model.exercise import (
     FINISHED_ATTENTION,
@@ -57,8 +57,8 @@ __all__ = [  # what tables import from here, whichever module defines it
     "Comparison", "Draw", "DropoutFact", "Excludes", "ExerciseChecks", "Judge", "Operation",
     "PublicExample", "ReadState", "Verdict", "about_mask", "are_probabilities", "arguments", "call", "causal",
     "choice", "defaults", "ends_in_norm", "entry", "entry_of", "example", "fact", "facts", "failed",
-    "function_gradients", "gradients_match", "learns_too", "matches_reference", "module", "near",
-    "no_side_effects", "number", "of_type", "outputs", "padded_ids", "part_of", "positions_change",
+    "function_gradients", "gradients_match", "learns_too", "matches_reference", "module", "module_learns_too",
+    "near", "no_side_effects", "number", "of_type", "outputs", "padded_ids", "part_of", "positions_change",
     "positions_mix", "properties", "returned_tensor", "samples_mix", "shape_difference", "shape_of", "side",
     "through", "times", "unregistered", "without_norm",
 ]

@@ -15,7 +15,8 @@ from autograder.judge.oracle import Evidence, Oracle, excluded_calls
 from autograder.model.exercise import Exercise, Mistake
 from coursework.engine.compare import Difference, difference
 from coursework.engine.describe import Comparison
-from coursework.engine.operations import ReadEntry
+from coursework.engine.operation import Operation
+from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients, ReadEntry
 
 MOST_FORMS = 2  # things that are wrong with the form of one result
 HINTS = {
@@ -23,14 +24,16 @@ HINTS = {
     "dtype": "Print the `dtype` of your result. Which one does the exercise ask for?",
     "shape": "Print the shape of your result, and compare it with the one that the exercise asks for.",
 }
+NOT_THROUGH = "No gradient gets through"
+CUT_OFF = "`.detach()`, `.data`, `no_grad`, `requires_grad=False` and NumPy cut off the gradient."
 
 
 def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> list[Mistake]:
     """Return the mistakes that explain all failures: none, one, or a few that act together.
 
     First a call of a function that the exercise excludes, which leaves nothing else to explain. Then single
-    mistakes and pairs, whose edited answers behave exactly as the student's on every check; then wrong
-    forms, alone or with one mistake besides.
+    mistakes and pairs, whose edited answers behave exactly as the student's on every check; then lost
+    gradients, and wrong forms, alone or with one mistake besides.
     """
     failures = [item for item in evidence if not item.passed]
     if not failures:
@@ -47,6 +50,7 @@ def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -
         or search.explain_all(2)
         or loose.explain_alone()
         or loose.explain_missed()
+        or search.explain_lost_gradients()
         or search.explain_forms()
     )
 
@@ -79,6 +83,22 @@ class FormFix:
     def mistake(self) -> Mistake:
         """The wrong form as a mistake with a name."""
         return Mistake(f"result-{self.kind}", self.title, HINTS[self.kind], ())
+
+
+def _with_gradients(operation: Operation, got: Any, want: Any) -> tuple[Any, int]:
+    """Return a result with the right gradients where an answer let none through, and how many it did let."""
+    match operation:
+        case AskEach(operations=asked) if isinstance(got, list) and len(got) == len(asked):
+            parts = [_with_gradients(*each) for each in zip(asked, got, want, strict=True)]
+            return [value for value, _ in parts], sum(number for _, number in parts)
+        case FunctionGradients() if isinstance(got, dict) and "gradients" in got.keys() & want.keys():
+            mine, right = got["gradients"], want["gradients"]
+            filled = [b if a is None else a for a, b in zip(mine, right, strict=True)]
+            return got | {"gradients": filled}, sum(a is not None for a in mine)
+        case ModuleGradients() if isinstance(got, dict):
+            lost = {path: want.get(path) for path, gradient in got.items() if gradient is None}
+            return got | lost, len(got) - len(lost) - ("unregistered" in got)
+    return got, 0
 
 
 def fix_form(got: Any, want: Any) -> FormFix | None:
@@ -241,6 +261,21 @@ class _Search:
             return False
         return all(self._fits([mistake], item) for item in self.evidence if item.passed)
 
+    def explain_lost_gradients(self) -> list[Mistake]:
+        """Return that gradients are cut off, where nothing else is wrong."""
+        failures = self._failures()
+        through = 0
+        for item in failures:
+            asked = item.test_input.operation
+            value, number = _with_gradients(asked, item.got.value, item.expected.value)
+            if not self._with_value(item, value).passed:
+                return []
+            through += number
+        first = failures[0]
+        seen = Comparison(first.test_input.operation, first.got, first.expected, self.exercise.name)
+        reached, _, _ = first.check.decide(seen).message.partition(":")
+        return [Mistake("gradients-lost", reached if through else NOT_THROUGH, CUT_OFF, ())]
+
     def explain_forms(self) -> list[Mistake]:
         """Return what is wrong with the form of the results, and a mistake that does the rest."""
         found: list[Mistake] = []
@@ -264,12 +299,12 @@ class _Search:
             return None
         pairs = zip(self.evidence, steps, strict=True)
         return first, [
-            self._with_value(item, like) if done and (like := done.like(first)) else item
+            self._with_value(item, like.value) if done and (like := done.like(first)) else item
             for item, done in pairs
         ]
 
-    def _with_value(self, item: Evidence, done: FormFix) -> Evidence:
-        got = replace(item.got, value=done.value)
+    def _with_value(self, item: Evidence, value: Any) -> Evidence:
+        got = replace(item.got, value=value)
         seen = Comparison(item.test_input.operation, got, item.expected, self.exercise.name)
         return replace(item, got=got, passed=item.check.decide(seen).passed)
 
@@ -283,7 +318,7 @@ class _Search:
         item = self._failures()[0]
         alone = self.oracle.mistaken(self.exercise, [mistake], item.test_input)
         done = fix_form(alone.value, item.expected.value) if alone and not alone.raised else None
-        return bool(done and done.same(first) and self._with_value(item, done).passed)
+        return bool(done and done.same(first) and self._with_value(item, done.value).passed)
 
     def explain_entries(self) -> list[Mistake]:
         """Return the mistakes that explain most wrong entries of a dictionary of answers.

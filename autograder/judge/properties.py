@@ -200,6 +200,20 @@ def learns_too(check: Check, gradients: Ask, names: Sequence[str] = ()) -> Check
     return replace(check, title=title, test=lambda d: AskEach([check.test(d), gradients(d)]), around=around)
 
 
+def module_learns_too(output: Sequence[int], check: Check, names: Sequence[str] = ()) -> Check:
+    """Return a check of a module that asks for gradients as well, at other numbers of the same sizes.
+
+    `output` is the shape of what its first call returns; `names` are those of `gradients_match`.
+    """
+
+    def gradients(draw: Draw) -> Operation:
+        asked = check.test(draw)
+        assert isinstance(asked, ModuleOperation)
+        return modules.gradients(asked, draw.normal(*output), of_arguments=bool(names))
+
+    return learns_too(check, gradients, names)
+
+
 def in_float64(operation: Operation) -> Operation:
     """Return an operation in float64, as far as it has floats."""
     if isinstance(operation, ModuleOperation):

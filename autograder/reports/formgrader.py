@@ -18,6 +18,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 from nbgrader.utils import compute_checksum
 
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.lesson_text import read_lesson
@@ -26,7 +27,6 @@ from autograder.model.text import visible
 from autograder.reports.safe_html import LONGEST, inert
 from autograder.reports.templating import render
 from autograder.reports.words import NO_SANDBOX, STATES, exercise_total, first_message, report_total, wording
-from autograder.storage.attempts import Attempt
 from autograder.storage.recorder import attach_attempt, attached_attempt
 from autograder.submissions.released import grade_id, graded_cells, is_graded, is_solution, metadata
 

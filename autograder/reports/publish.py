@@ -13,13 +13,14 @@ from pathlib import Path
 from nbgrader.api import Gradebook
 
 from autograder.authoring.files import files_in
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.nbgrader_config import outside_totals, settings
 from autograder.model.report import Report, State
 from autograder.reports.class_answers import read_answers
 from autograder.reports.class_pages import FORMGRADER, class_pages
 from autograder.reports.csv_file import scores_csv
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import open_gradebook, scores_by_hand
 
 PACKAGE = Path(__file__).resolve().parent.parent

@@ -15,6 +15,7 @@ from urllib.parse import quote
 from markupsafe import Markup
 from nbformat import NotebookNode
 
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.nbgrader_config import outside_totals
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
@@ -38,7 +39,6 @@ from autograder.reports.words import (
     total,
     wording,
 )
-from autograder.storage.attempts import Attempt
 from autograder.storage.gradebook import LessonGrades
 from autograder.submissions.released import grade_id, is_solution
 from coursework.edits.places import blame

@@ -12,17 +12,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pydantic import AliasChoices, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
+from autograder.model.attempt import Attempt
 from autograder.model.course import ERROR_LOG
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import PATIENCE
-from autograder.model.report import Document, Outcome, Report
 from autograder.model.text import clean
 from autograder.storage.io_errors import plain_database_errors
 
 DATABASE, EXPORT = "attempts.db", "attempts.jsonl"
-LONGEST_TRACEBACK = 20_000  # characters: it may quote what student code raised
 HOUR = 3600.0
 _ENTRY_OF = re.compile(r"^=== \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, ")
 _ENTRY = re.compile(f"(?m)(?={_ENTRY_OF.pattern})")
@@ -63,41 +62,6 @@ def seconds_to_wait(spent: Sequence[Spent], most: int, share: float) -> float:
     while sum(each.counted for each in rest) >= most or sum(each.seconds for each in rest) >= share:
         until = rest.pop(0).at + HOUR
     return until - now
-
-
-class Attempt(Document):
-    """One grading of one submission.
-
-    `version` is the state of lesson and grader (see `lesson_version`). `answers` holds the SHA-256
-    of each answer by exercise id, `checks` the state of what graded each exercise (see
-    `exercise_versions`; earlier versions stored none). `changes` are those that make wrong answers right, by
-    exercise, for the instructor: they quote model answers. `detail` holds tracebacks for the instructor if
-    the grader itself failed.
-    """
-
-    model_config = ConfigDict(extra="ignore")  # logs of earlier versions say more
-
-    student: str
-    lesson: str
-    sha256: str
-    version: str
-    graded_at: datetime = Field(validation_alias=AliasChoices("graded_at", "marked_at"))
-    sandboxed: bool
-    report: Report
-    answers: dict[str, str] = Field(default_factory=dict)
-    checks: dict[str, str] = Field(default_factory=dict)
-    changes: dict[str, str] = Field(default_factory=dict)
-    detail: str = ""
-
-    @property
-    def faulty(self) -> bool:
-        """Whether the grader failed on an exercise, so that grading again may do better."""
-        return any(done.outcome is Outcome.GRADER_FAULT for done in self.report.exercises)
-
-    def settles(self, sha256: str, version: str, *, sandboxed: bool) -> bool:
-        """Return whether grading a file with this digest again would give nothing new."""
-        same = (self.sha256, self.version) == (sha256, version)
-        return same and not self.faulty and (self.sandboxed or not sandboxed)
 
 
 class AttemptLog:
@@ -254,13 +218,6 @@ class ArrivalLog:
             if "seconds" not in {name for _, name, *_ in database.execute("PRAGMA table_info(arrivals)")}:
                 database.execute(_ADD_SECONDS)  # the table is of an earlier version
             return database.execute(query, values).fetchall()
-
-
-def describe_errors(tracebacks: dict[str, str]) -> str:
-    """Return tracebacks, keyed by exercise id, as the text of `Attempt.detail`."""
-    return "\n\n".join(
-        f"[{exercise}]\n{clean(text, LONGEST_TRACEBACK)}" for exercise, text in tracebacks.items()
-    )
 
 
 def log_error(folder: Path, at: datetime, subject: str, detail: str) -> Path:

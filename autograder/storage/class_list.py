@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from nbgrader.api import MissingEntry
+from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
@@ -32,8 +32,13 @@ class Listed:
 def class_list(course: Course) -> list[Listed]:
     """Return the students of the class, by name of their folders."""
     with open_gradebook(course) as book:
-        rows = sorted(book.students, key=lambda row: row.id)
-        return [Listed(row.id, row.first_name or "", row.last_name or "", row.email or "") for row in rows]
+        return listed(book)
+
+
+def listed(book: Gradebook) -> list[Listed]:
+    """Return the students in a gradebook that is open."""
+    rows = sorted(book.students, key=lambda row: row.id)
+    return [Listed(row.id, row.first_name or "", row.last_name or "", row.email or "") for row in rows]
 
 
 def handed_in(course: Course) -> dict[str, list[str]]:

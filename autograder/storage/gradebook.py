@@ -29,11 +29,11 @@ from sqlalchemy.orm import Query
 from tornado.log import app_log
 from traitlets.config import Config
 
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import course_id, database_url, programs_on_path
 from autograder.model.report import Outcome
-from autograder.storage.attempts import Attempt
 from autograder.submissions.released import exercise_of
 
 NO_RESPONSE = "No response."  # nbgrader's comment on an unchanged skeleton

@@ -19,9 +19,10 @@ from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.nbgrader_config import database_url, settings
-from autograder.storage.attempts import Attempt, AttemptLog, log_error
+from autograder.storage.attempts import AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
 from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
 

@@ -18,10 +18,11 @@ from watchfiles import watch as file_changes
 
 from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import DEATHS, Pool
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError
 from autograder.reports.publish import publish
-from autograder.storage.attempts import ArrivalLog, Attempt, AttemptLog, Spent, seconds_to_wait
+from autograder.storage.attempts import ArrivalLog, AttemptLog, Spent, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
 from autograder.submissions.submission import Submission, look_alike

@@ -18,6 +18,7 @@ from autograder.reports.publish import state
 from autograder.reports.safe_html import inert
 from autograder.reports.student_pages import Titles, prose_html, titles
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.class_list import listed
 from autograder.storage.gradebook import comments_by_hand, scores_by_hand
 from autograder.storage.recorder import attached_attempt
 from autograder.submissions.released import grade_id, is_solution
@@ -30,7 +31,7 @@ class WrittenAnswer:
     """One student's answer to one written exercise of `most` points.
 
     `id` stands for it in addresses and names nobody. `place` is the exercise's among the lesson's. `score`
-    is None while nobody has graded the answer.
+    is None while nobody has graded the answer. `full_name` is empty where the class list has none.
     """
 
     id: str
@@ -41,6 +42,7 @@ class WrittenAnswer:
     most: float
     score: float | None
     comment: str
+    full_name: str = ""
 
     @property
     def steps(self) -> list[float]:
@@ -77,8 +79,10 @@ class WrittenAnswers:
         found = self._found(tuple(state(AttemptLog(self.course.reports).path)))
         scores = {lesson: scores_by_hand(self._book, lesson) for lesson in self.lessons}
         comments = {lesson: comments_by_hand(self._book, lesson) for lesson in self.lessons}
+        names = {each.student: each.full_name for each in listed(self._book)}
         made = [
             answer(
+                full_name=names.get(student, ""),
                 score=scores[lesson].get(student, {}).get(exercise),
                 comment=comments[lesson].get(student, {}).get(exercise, ""),
             )

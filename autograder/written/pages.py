@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from markupsafe import Markup
 
+from autograder.model.text import clean_name
 from autograder.reports.student_pages import Titles
 from autograder.reports.templating import policy_hash, render
 from autograder.reports.words import points
@@ -72,8 +73,11 @@ def digest(comment: str) -> str:
 
 
 def name(answer: WrittenAnswer, view: View, numbers: Mapping[str, int]) -> str:
-    """Return the student's name, or the number that stands for it."""
-    return f"Student {numbers[answer.student]}" if view.names_hidden else answer.student
+    """Return the student's name and id, as far as known, or the number that stands for them."""
+    if view.names_hidden:
+        return f"Student {numbers[answer.student]}"
+    full = clean_name(answer.full_name)
+    return f"{full} ({answer.student})" if full else answer.student
 
 
 def answer_page(

@@ -121,6 +121,23 @@ def test_an_error_of_the_machine_names_the_doctor(
     assert line.endswith("'autograder doctor' checks this machine")
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("lectures", "3", "--folder", "/proc/x"),
+        ("site", "--folder", "/proc/x/y"),
+        ("demo", "--folder", "/proc/x"),
+        ("open", "3", "--no-lab", "--folder", "/proc/x"),
+    ],
+    ids=lambda each: each[0],
+)
+def test_a_folder_in_which_nothing_can_be_made_gets_one_line(arguments: tuple[str, ...]) -> None:
+    """The kernel says "no such file" there, as it does of a file that a bug leaves out."""
+    result = CliRunner().invoke(main, ["--course", str(ROOT), *arguments])
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.exception
+    assert "/proc/x" in result.stderr
+
+
 @pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "No such file", "x"), KeyError("x")], ids=str)
 def test_a_bug_keeps_its_traceback(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is nobody's disk."""

@@ -107,6 +107,7 @@ def test_who_handed_in_before_keeps_the_folders_name(course: Course) -> None:
         ("student id\n../ada\n", "cannot be a student's id"),
         ("email\nada@x.edu\nAda@y.edu\n", "differ only in case"),
         ("colour\nred\n", "no column to know students by"),
+        ("student id,name\n,\n", "names nobody"),
     ],
 )
 def test_what_cannot_be_a_class_list_adds_nobody(course: Course, text: str, said: str) -> None:

@@ -15,11 +15,12 @@ from autograder.cli import main
 from autograder.grading import loop
 from autograder.grading.loop import grade_lesson, grade_lessons
 from autograder.grading.pool import Pool
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.report import Outcome
 from autograder.reports import feedback_exporter
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 
 Run = Callable[..., tuple[list[Attempt], list[str]]]
 pytestmark = pytest.mark.usefixtures("same_grader")

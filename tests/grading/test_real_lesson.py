@@ -14,10 +14,11 @@ from rich.console import Console
 from autograder.authoring.build import build
 from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
+from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.lesson_text import read_lesson
 from autograder.model.report import Outcome, Report
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 from autograder.storage.recorder import stored_attempt
 
 LESSON = "03_attention"

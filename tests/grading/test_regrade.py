@@ -14,10 +14,11 @@ from autograder.grading.grade_submission import Result, grade_submission
 from autograder.grading.grader import Grader
 from autograder.grading.loop import GradingLoop
 from autograder.grading.version import exercise_versions, lesson_version
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.report import BY_CHANGE, NamedMistake, Report, WrongLines
 from autograder.reports import feedback_exporter
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 from autograder.storage.recorder import amend
 from autograder.submissions.submission import Submission
 

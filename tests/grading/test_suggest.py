@@ -15,10 +15,10 @@ from autograder.grading.suggest import AlikeAnswers, as_replacement, suggestions
 from autograder.judge.mistakes import load_mistakes
 from autograder.judge.oracle import Oracle, judge_check
 from autograder.lessons.loading import load_lesson
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise, Lesson, Mistake
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report, WrongLines
-from autograder.storage.attempts import Attempt
 from coursework.edits.cell import Cell
 from coursework.edits.generic import generic_edits
 from coursework.engine.describe import Comparison

@@ -116,3 +116,36 @@ def test_the_same_thing_is_put_right_in_every_entry() -> None:
     done = fix_form((NUMBERS.double(), NUMBERS.double()), (NUMBERS, NUMBERS))
     assert done is not None
     assert difference(done.value, (NUMBERS, NUMBERS)) is None
+
+
+LAYER_NORM = """
+class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.weight, self.bias, self.eps = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model)), eps
+
+    def forward(self, x):
+        {before}x = x - x.mean(-1, keepdim=True)
+        x = self.weight * x * (x.square().mean(-1, keepdim=True){eps}).rsqrt() + self.bias
+        return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    ("cell", "named"),
+    [
+        (LAYER_NORM.format(before="", eps=" + self.eps", result="x.data"), ["No gradient gets through"]),
+        (LAYER_NORM.format(before="x = x.detach(); ", eps=" + self.eps", result="x"), ["No gradient reaches `x`"]),
+        (LAYER_NORM.format(before="", eps="", result="x.data"), []),
+    ],
+    ids=["everything", "one argument", "with a wrong number besides"],
+)
+def test_lost_gradients_are_named_where_nothing_else_is_wrong(
+    cell: str, named: list[str], grader: Grader, hand_in: HandIn
+) -> None:
+    """All numbers are right, but the layer, or what comes before it, does not learn; it keeps two thirds."""
+    report = grader.grade("05_encoder", hand_in("05_encoder", layer_norm=cell)).report
+    told = report.exercise("layer-norm")
+    assert [each.title for each in told.misconceptions if each.id == "gradients-lost"] == named
+    assert told.score is not None
+    assert told.score <= 2.0

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder.model.attempt import Attempt
 from autograder.model.report import (
     CheckReport,
     ExampleReport,
@@ -15,7 +16,6 @@ from autograder.model.report import (
     State,
 )
 from autograder.reports.student_pages import GradedWork, Titles, steps
-from autograder.storage.attempts import Attempt
 
 from .hostile import NASTY, hostile_report
 from .sample_class import LESSON, report

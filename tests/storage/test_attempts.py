@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from autograder.model.attempt import Attempt, describe_errors
 from autograder.model.course import ERROR_LOG
 from autograder.model.errors import CourseError
 from autograder.model.report import ExerciseReport, Outcome, Report
@@ -17,10 +18,8 @@ from autograder.storage.attempts import (
     DATABASE,
     HOUR,
     ArrivalLog,
-    Attempt,
     AttemptLog,
     Spent,
-    describe_errors,
     log_error,
     seconds_to_wait,
 )

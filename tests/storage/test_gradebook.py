@@ -11,10 +11,10 @@ from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
 from tiny_fixtures import ReadGrades
 
 from autograder.grading.grade_submission import grade_submission
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.reports.formgrader import graded_notebook
-from autograder.storage.attempts import Attempt
 from autograder.storage.gradebook import Withdrawn, scores_by_hand, student_grades, write_scores
 from autograder.submissions.submission import Submission
 

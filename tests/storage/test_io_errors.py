@@ -15,10 +15,11 @@ from tiny_fixtures import ReadGrades
 
 from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.storage import attempts, gradebook, io_errors, recorder
-from autograder.storage.attempts import Attempt, AttemptLog
+from autograder.storage.attempts import AttemptLog
 
 Run = Callable[[], list[Attempt]]
 pytestmark = pytest.mark.usefixtures("same_grader")

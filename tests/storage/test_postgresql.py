@@ -20,9 +20,9 @@ from autograder.authoring.release import register
 from autograder.exports.class_scores import class_scores
 from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
+from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
-from autograder.storage.attempts import Attempt
 
 __all__ = ["built", "course", "same_grader"]
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))[-1:]

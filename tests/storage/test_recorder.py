@@ -13,10 +13,11 @@ from tiny_course import LESSON, RIGHT, FakeGrader, cell_text, hand_in
 from tiny_fixtures import ReadGrades
 
 from autograder.grading.grade_submission import Result, grade_submission
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.reports.formgrader import graded_notebook
 from autograder.storage import recorder
-from autograder.storage.attempts import ERROR_LOG, Attempt, AttemptLog
+from autograder.storage.attempts import ERROR_LOG, AttemptLog
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
 

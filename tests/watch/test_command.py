@@ -15,9 +15,9 @@ from conftest import ROOT
 
 from autograder.cli import main
 from autograder.commands.services import _tell
+from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.report import Report, State
-from autograder.storage.attempts import Attempt
 from autograder.watch.inbox import Arrival
 from autograder.watch.watch import Done, only_one
 

@@ -8,6 +8,7 @@ from tiny_course import LESSON
 from tiny_fixtures import ReadGrades
 
 from autograder.model.course import Course
+from autograder.storage.class_list import Listed, add_students
 from autograder.storage.gradebook import comments_by_hand, open_gradebook
 
 from .conftest import ANSWERS, QUESTION, Browser, record
@@ -207,8 +208,17 @@ def test_an_answer_that_was_replaced_is_not_graded_unread(
     assert comment_on(handed_in, "ada") == "Well said."
 
 
-def test_hidden_names_are_nowhere(browse: Browser) -> None:
+def test_a_name_stands_beside_its_id(browse: Browser, handed_in: Course) -> None:
+    """In the list and on the page, as the class list has it now; without one, the id stands alone."""
+    add_students(handed_in, [Listed("ada", "Ada", "<King>")])
+    pages = browse.request("").text, browse.request(browse.place("ada")).text
+    assert all("Ada &lt;King&gt; (ada)" in page for page in pages)
+    assert ">bela</a>" in pages[0]
+
+
+def test_hidden_names_are_nowhere(browse: Browser, handed_in: Course) -> None:
     """Neither in the text nor in an address, on any page, also after a grade."""
+    add_students(handed_in, [Listed("ada", "Countess", "Lovelace")])
     pages = [browse.request("?names_hidden=yes")]
     for student in ANSWERS:
         pages.append(browse.request(f"{browse.place(student)}?names_hidden=yes"))
@@ -219,7 +229,7 @@ def test_hidden_names_are_nowhere(browse: Browser) -> None:
     for page in pages:
         assert page.status == 200
         assert "Student " in page.text
-        assert not [name for name in ANSWERS if name in page.text]
+        assert not [name for name in (*ANSWERS, "Countess", "Lovelace") if name in page.text]
 
 
 def test_when_all_are_graded_the_list_says_so(browse: Browser) -> None:

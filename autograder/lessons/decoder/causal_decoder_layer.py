@@ -6,7 +6,7 @@ from dataclasses import replace
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example,
-    gradients_match, positions_change, properties,
+    gradients_match, module_learns_too, positions_change, properties,
 )
 from autograder.lessons.decoder.layers import INIT, D, Init, dropout_checks, layer_call
 from coursework import stand_ins_models
@@ -32,11 +32,12 @@ exercise = ExerciseChecks(reference=stand_ins_models.CausalDecoderLayer, exclude
           lambda d: _layer(d, (2, 5), silent=["feed_forward"], scale=2)),
     Check("feed-forward-alone", "the feed-forward network, while the self-attention returns zeros",
           lambda d: _layer(d, (2, 5), silent=["self_attention"], scale=2)),
-    Check("whole-block", "both sublayers, five tokens, two samples",
-          lambda d: _layer(d, (2, 5), scale=2), weight=2),
+    module_learns_too((2, 5, D), Check("whole-block", "both sublayers, five tokens, two samples",
+          lambda d: _layer(d, (2, 5), scale=2), weight=2), ["x"]),
     Check("equal-sizes", "as many samples as tokens as heads", lambda d: _layer(d, (3, 3)), weight=0.5),
+    module_learns_too((2, 7, D),
     Check("lengths", "seven tokens, then three, then one: each call makes its own mask",
-          lambda d: _layer(d, (2, 7), (2, 3), (2, 1))),
+          lambda d: _layer(d, (2, 7), (2, 3), (2, 1))), ["x"]),
     Check("other-heads", "another number of heads, built without the argument dropout",
           lambda d: _layer(d, (3, 4), init=[D, 6, 9]), weight=0.5),
     Check("token-moves", "changing one token changes its output and those after it, and none before it",

@@ -9,8 +9,8 @@ import torch
 from autograder.judge import dropout, masks, modules, weights
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, Operation, ReadState, are_probabilities,
-    arguments, defaults, example, gradients_match, matches_reference, module, positions_change, properties,
-    unregistered,
+    arguments, defaults, example, gradients_match, matches_reference, module, module_learns_too,
+    positions_change, properties, unregistered,
 )
 from coursework import stand_ins_models
 
@@ -101,10 +101,11 @@ exercise = ExerciseChecks(reference=stand_ins_models.Decoder, judge=matches_refe
     ], checks=[
     Check("one-layer", "one layer, without masks",
           lambda d: _decoder(d, 1, [_ids(d, 4, 4), d.normal(2, 6, D)])),
-    Check("three-layers", "three layers, each with its own weights",
-          lambda d: _decoder(d, 3, [_ids(d, 5, 5), d.normal(2, 7, D)]), weight=1.5),
+    module_learns_too((2, 5, V), Check("three-layers", "three layers, each with its own weights",
+          lambda d: _decoder(d, 3, [_ids(d, 5, 5), d.normal(2, 7, D)]), weight=1.5), NAMES),
+    module_learns_too((3, 5, V),
     Check("masked", "both masks reach both layers; three samples, each with its own padding",
-          lambda d: _masked(d, [5, 2, 4], [3, 7, 6]), weight=1.5),
+          lambda d: _masked(d, [5, 2, 4], [3, 7, 6]), weight=1.5), NAMES),
     Check("equal-sizes", "target, source and batch of the same size: each mask goes to the right attention",
           lambda d: _masked(d, [4, 2, 3, 4], [2, 4, 1, 3])),
     Check("calls", "calls are independent: a single token, then a longer sentence, with masks and without",

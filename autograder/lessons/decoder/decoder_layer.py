@@ -8,7 +8,7 @@ import torch
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, NEARLY_ALL, Check, Draw, ExerciseChecks, arguments, defaults, ends_in_norm, example,
-    gradients_match, matches_reference, positions_change, properties,
+    gradients_match, matches_reference, module_learns_too, positions_change, properties,
 )
 from autograder.lessons.decoder.layers import D_FF, D, dropout_checks, layer_call
 from coursework import stand_ins_models
@@ -44,11 +44,13 @@ exercise = ExerciseChecks(reference=stand_ins_models.DecoderLayer, judge=matches
                            silent=["self_attention", "feed_forward"])),
     Check("feed-forward-alone", "the feed-forward network, while the other sublayers return zeros",
           lambda d: _layer(d, _batch(d, 2, 4, 6), silent=["self_attention", "cross_attention"])),
+    module_learns_too((2, 5, D),
     Check("plain", "five target tokens attend to seven source tokens, without masks",
-          lambda d: _layer(d, _batch(d, 2, 5, 7)), weight=1.5),
+          lambda d: _layer(d, _batch(d, 2, 5, 7)), weight=1.5), NAMES),
+    module_learns_too((3, 5, D),
     Check("masked", "three samples, each with its own padding in target and source",
           lambda d: _layer(d, [*_batch(d, 3, 5, 7), masks.target([5, 2, 4]), masks.padding([3, 7, 6])]),
-          weight=1.5),
+          weight=1.5), NAMES),
     Check("equal-sizes",
           "target, source, batch and heads all of the same size: each mask goes to the right attention",
           lambda d: _layer(d, [*_batch(d, 4, 4, 4), masks.target([4, 2, 3, 4]), masks.padding([2, 4, 4, 3])],

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from autograder.judge import dropout, explain, masks, modules, weights
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, defaults,
-    example, gradients_match, matches_reference, module, properties,
+    example, gradients_match, matches_reference, module, module_learns_too, properties,
 )
 from coursework import stand_ins_models
 
@@ -68,15 +68,16 @@ exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_
         example(lambda d: _encoder(d, [torch.tensor([[4, 5]])], sizes=(6, 4, 1, 1, 3),
                                    train=True, dropout=dropout.NEARLY_ALL)),
     ], checks=[
-    Check("formula", "embedding, positions, then one layer after the other",
-          lambda d: _encoder(d, [_ids(d, 3, 5)]), weight=2),
+    module_learns_too((3, 5, 8), Check("formula", "embedding, positions, then one layer after the other",
+          lambda d: _encoder(d, [_ids(d, 3, 5)]), weight=2)),
     Check("alone", "a sample gives the same result alone and in a batch",
           lambda d: modules.alone_twice(_encoder(d, [_ids(d, 3, 4)])),
           matches_reference(explain.samples_mix)),
     Check("order", "the same tokens in another order give a different result: positions matter", _reversed,
           matches_reference(_order_is_lost)),
+    module_learns_too((3, 6, 8),
     Check("lengths", "three sentences of different lengths, with their padding mask",
-          lambda d: _encoder(d, _padded(d, 6, 2, 4)), weight=2),
+          lambda d: _encoder(d, _padded(d, 6, 2, 4)), weight=2)),
     Check("padded", "padding after a sentence does not change the outputs of its tokens", _more_padding),
     Check("square-mask", "a mask of shape (S, S)",
           lambda d: _encoder(d, [_ids(d, 2, 5), d.mask(5, 5)]), weight=0.5),
@@ -86,8 +87,8 @@ exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_
           explain.positions_change("token 4 changes"), 0.5),
     Check("deaf-to-padding", "changing the padding changes no output of a real token", _padding_added,
           explain.positions_change("padding is added after the tokens"), 0.5),
-    Check("three-layers", "three layers, all different",
-          lambda d: _encoder(d, [d.integers(4, 9, 2, 4)], sizes=(9, 6, 3, 1, 7))),
+    module_learns_too((2, 4, 6), Check("three-layers", "three layers, all different",
+          lambda d: _encoder(d, [d.integers(4, 9, 2, 4)], sizes=(9, 6, 3, 1, 7)))),
     Check("one-layer", "a single layer and a single token",
           lambda d: _encoder(d, [d.integers(4, 9, 2, 1)], [d.integers(4, 9, 2, 3)], sizes=(9, 6, 1, 3, 7)),
           weight=0.5),

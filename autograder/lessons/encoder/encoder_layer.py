@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from autograder.judge import dropout, explain, masks, modules, weights
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, defaults,
-    example, gradients_match, matches_reference, module, near, properties,
+    example, gradients_match, matches_reference, module, module_learns_too, near, properties,
 )
 from autograder.lessons.encoder import reference
 from coursework import stand_ins_models
@@ -91,10 +91,11 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, stand_in=stand_ins_m
         example(lambda d: _layer(d, [4, 4, 5], [d.normal(1, 2, 4), masks.causal(2)])),
         example(lambda d: _layer(d, [3, 1, 4, dropout.NEARLY_ALL], [d.normal(1, 2, 3)], train=True)),
     ], checks=[
-    Check("formula", "attention, add and norm, feed-forward, add and norm",
-          lambda d: _layer(d, [6, 2, 9], [d.normal(3, 5, 6)]), weight=2),
+    module_learns_too((3, 5, 6), Check("formula", "attention, add and norm, feed-forward, add and norm",
+          lambda d: _layer(d, [6, 2, 9], [d.normal(3, 5, 6)]), weight=2), ["x"]),
+    module_learns_too((2, 4, 8),
     Check("other-sizes", "another number of heads, and a feed-forward network narrower than d_model",
-          lambda d: _layer(d, [8, 4, 5], [d.normal(2, 4, 8)])),
+          lambda d: _layer(d, [8, 4, 5], [d.normal(2, 4, 8)])), ["x"]),
     Check("everyone", "every token can attend to every token", _one_token_changed,
           explain.positions_change("token 3 changes"), 0.5),
     Check("alone", "a sample gives the same result alone and in a batch",
@@ -108,8 +109,10 @@ exercise = ExerciseChecks(reference=reference.EncoderLayer, stand_in=stand_ins_m
           lambda d: _silenced(d, "feed_forward")),
     Check("padding", "each sample's padding is ignored", _other_padding,
           matches_reference(_padding_leaks, LAST), 2),
+    module_learns_too((2, 5, 8),
     Check("square-masks", "a mask (S, S) for all samples, and one (B, S, S) for each",
-          lambda d: _layer(d, [8, 4, 7], *([d.normal(2, 5, 8), m] for m in (d.mask(5, 5), d.mask(2, 5, 5))))),
+          lambda d: _layer(d, [8, 4, 7], *([d.normal(2, 5, 8), mask]
+                                           for mask in (d.mask(5, 5), d.mask(2, 5, 5))))), ["x"]),
     Check("batch-equals-heads", "as many samples as heads: each sample has its own mask, for this call",
           lambda d: _layer(d, [6, 3, 7], [d.normal(3, 5, 6), masks.padding([5, 2, 3])], [d.normal(3, 5, 6)]),
           weight=0.5),

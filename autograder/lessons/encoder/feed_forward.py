@@ -8,8 +8,8 @@ import torch
 from autograder.judge import dropout, modules, weights
 from autograder.judge.authoring import (
     CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, example, facts,
-    gradients_match, matches_reference, module, near, outputs, positions_mix, properties, returned_tensor,
-    samples_mix,
+    gradients_match, matches_reference, module, module_learns_too, near, outputs, positions_mix, properties,
+    returned_tensor, samples_mix,
 )
 from coursework import stand_ins
 
@@ -80,8 +80,8 @@ exercise = ExerciseChecks(reference=stand_ins.FeedForward,
         example(lambda d: _feed_forward(d, [2, 3, dropout.NEARLY_ALL], d.normal(1, 2, 2), train=True)),
         example(lambda d: _feed_forward(d, [2, 3, 0.0], d.normal(1, 2, 2), train=True)),
     ], checks=[
-    Check("formula", "linear, ReLU, linear",
-          lambda d: _feed_forward(d, [6, 11], d.normal(3, 5, 6)), weight=2),
+    module_learns_too((3, 5, 6), Check("formula", "linear, ReLU, linear",
+          lambda d: _feed_forward(d, [6, 11], d.normal(3, 5, 6)), weight=2), ["x"]),
     Check("not-linear", "the ReLU makes the result non-linear in x", _sum_of_two, matches_reference(_linear)),
     Check("positions", "each position is processed separately, with the same weights", _positions,
           matches_reference(positions_mix)),

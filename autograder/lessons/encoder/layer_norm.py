@@ -7,8 +7,9 @@ import torch
 
 from autograder.judge import modules, weights
 from autograder.judge.authoring import (
-    CallModule, Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, ReadState, arguments, defaults,
-    example, gradients_match, matches_reference, module, near, properties, samples_mix, times, without_norm,
+    CallModule, Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, ReadState, arguments,
+    defaults, example, gradients_match, matches_reference, module, module_learns_too, near, properties,
+    samples_mix, times, without_norm,
 )
 from coursework import stand_ins
 
@@ -73,11 +74,13 @@ exercise = ExerciseChecks(reference=stand_ins.LayerNorm, judge=matches_reference
         example(lambda _: module([4], {}, [torch.tensor(
             [[4999.0, 5000.0, 5001.0, 5000.0], [5000.0, 5003.0, 5000.0, 5001.0]])])),
     ], checks=[
+    module_learns_too((3, 5, 7),
     Check("tokens", "each token's features are normalised to mean 0 and variance 1, then scaled and shifted",
           lambda d: module([7], weights.norm(d, "", 7), [_tokens(d, 3, 5, 7, scale=2) + 1]), weight=2,
-          separates=["default-eps"]),
+          separates=["default-eps"]), ["x"]),
+    module_learns_too((4, 4, 4),
     Check("narrow", "as few features as tokens and samples: the variance is divided by their number",
-          lambda d: _norm(d, (4, 4, 4))),
+          lambda d: _norm(d, (4, 4, 4))), ["x"]),
     Check("large-eps", "the given eps is used, inside the square root",
           lambda d: _norm(d, (2, 3, 6), scale=0.7, eps=0.5)),
     Check("constant", "a token whose features are all equal gives the bias, not NaN", _constant_token,

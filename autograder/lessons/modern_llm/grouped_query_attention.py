@@ -8,7 +8,8 @@ from typing import Any
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, Operation, ReadState, arguments, defaults,
-    example, gradients_match, matches_reference, module, near, positions_change, properties,
+    example, gradients_match, matches_reference, module, module_learns_too, near, positions_change,
+    properties,
 )
 from autograder.lessons.modern_llm import drawn, reference
 from coursework.engine.modern_parts import InPieces
@@ -75,16 +76,16 @@ exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FI
                 shown="GroupedQueryAttention(8, 4, 2)(x), and then (x, past)"),
         example(lambda _: module([8, 2, 4], {})),
     ], checks=[
-    Check("output", "the output, for three samples of five positions",
-          lambda d: _attend(d, (3, 5), wanted="output"), weight=2),
+    module_learns_too((3, 5, D), Check("output", "the output, for three samples of five positions",
+          lambda d: _attend(d, (3, 5), wanted="output"), weight=2), ["x"]),
     Check("keys-and-values", "the keys and values that are returned: keys turned once, values as projected",
           lambda d: _attend(d, (3, 5), wanted="past"), matches_reference(_about_pair), weight=1.5),
     Check("one-position", "a single position outputs its values: each query head reads its own group's",
           lambda d: _attend(d, (3, 1), wanted="output"), weight=1.5),
-    Check("one-group", "all query heads may share one head of keys and values",
-          lambda d: _attend(d, (2, 4), init=(20, 5, 1)), weight=0.5),
-    Check("own-groups", "each query head may have keys and values of its own",
-          lambda d: _attend(d, (2, 4), init=(18, 3, 3)), weight=0.5),
+    module_learns_too((2, 4, 20), Check("one-group", "all query heads may share one head of keys and values",
+          lambda d: _attend(d, (2, 4), init=(20, 5, 1)), weight=0.5), ["x"]),
+    module_learns_too((2, 4, 18), Check("own-groups", "each query head may have keys and values of its own",
+          lambda d: _attend(d, (2, 4), init=(18, 3, 3)), weight=0.5), ["x"]),
     Check("equal-sizes", "as many samples as positions as heads",
           lambda d: _attend(d, (4, 4), init=(16, 4, 2)), weight=0.5),
     Check("other-base", "the given base sets the speeds of the rotation",

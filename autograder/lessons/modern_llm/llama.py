@@ -8,7 +8,8 @@ import torch
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, ReadState, are_probabilities, arguments,
-    defaults, example, gradients_match, matches_reference, positions_change, properties, times,
+    defaults, example, gradients_match, matches_reference, module_learns_too, positions_change, properties,
+    times,
 )
 from autograder.lessons.modern_llm import drawn, reference
 from coursework.engine.modern_parts import InPieces
@@ -86,8 +87,9 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
     Check("ends", "without sublayers: the table, the final norm, and the table again",
           lambda d: _model(d, (2, 5), silent=["attention", "feed_forward"]), matches_reference(_scaled)),
     Check("one-layer", "one layer", lambda d: _model(d, (2, 4), init=(WORDS, 24, 1, 6, 2, 20)), weight=0.5),
+    module_learns_too((3, 5, WORDS),
     Check("logits", "three layers, each with its own weights, three texts of five tokens",
-          lambda d: _model(d, (3, 5), init=(WORDS, 24, 3, 6, 2, 20)), weight=2),
+          lambda d: _model(d, (3, 5), init=(WORDS, 24, 3, 6, 2, 20)), weight=2)),
     Check("keys-and-values", "one pair of keys and values for each layer, in order",
           lambda d: _model(d, (3, 5), wanted="past")),
     Check("past", "each layer gets its own past, and returns it with the new positions",
@@ -99,8 +101,9 @@ exercise = ExerciseChecks(reference=reference.Llama, excludes=FINISHED_ATTENTION
           lambda d: _model(d, (2, 1), (2, 6), (3, 4)), weight=0.5),
     Check("other-base", "every layer gets the given base", lambda d: _model(d, (2, 6), base=50.0)),
     Check("large-eps", "every norm gets the given eps", lambda d: _small_vectors(d, eps=0.5)),
+    module_learns_too((3, 4, 7),
     Check("other-sizes", "other numbers of heads, and a vocabulary smaller than the width",
-          lambda d: _model(d, (3, 4), init=(7, 20, 2, 5, 1, 9)), weight=0.5),
+          lambda d: _model(d, (3, 4), init=(7, 20, 2, 5, 1, 9)), weight=0.5)),
     Check("token-moves", "changing one token changes its logits and those after it, and none before it",
           _changed_token, positions_change("token 2 changes", what="row of logits"), 0.5),
     Check("samples-stay-apart", "changing one text changes the logits of that text alone",

@@ -6,7 +6,7 @@ from dataclasses import replace
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, Check, Draw, ExerciseChecks, ReadState, arguments, defaults, example,
-    gradients_match, matches_reference, positions_change, properties,
+    gradients_match, matches_reference, module_learns_too, positions_change, properties,
 )
 from autograder.lessons.modern_llm import drawn, reference
 from coursework.engine.modern_parts import InPieces
@@ -45,12 +45,13 @@ exercise = ExerciseChecks(reference=reference.LlamaLayer, excludes=FINISHED_ATTE
     ], checks=[
     Check("main-path", "if both sublayers return zeros, x passes through unchanged",
           lambda d: _layer(d, (2, 4), silent=["attention", "feed_forward"])),
+    module_learns_too((2, 5, D),
     Check("attention-alone", "the attention, while the feed-forward network returns zeros",
-          lambda d: _layer(d, (2, 5), silent=["feed_forward"])),
+          lambda d: _layer(d, (2, 5), silent=["feed_forward"])), ["x"]),
     Check("feed-forward-alone", "the feed-forward network, while the attention returns zeros",
           lambda d: _layer(d, (2, 5), silent=["attention"])),
-    Check("whole-layer", "both sublayers, for three samples of five positions",
-          lambda d: _layer(d, (3, 5)), weight=2),
+    module_learns_too((3, 5, D), Check("whole-layer", "both sublayers, for three samples of five positions",
+          lambda d: _layer(d, (3, 5)), weight=2), ["x"]),
     Check("keys-and-values", "the attention's keys and values are returned as they are",
           lambda d: _layer(d, (3, 5), wanted="past")),
     Check("past", "the attention gets the past, and returns it with the new positions",

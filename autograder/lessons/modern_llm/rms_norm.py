@@ -7,8 +7,9 @@ import torch
 
 from autograder.judge import modules
 from autograder.judge.authoring import (
-    CallModule, Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, ReadState, arguments, defaults,
-    example, gradients_match, matches_reference, module, near, properties, samples_mix, times,
+    CallModule, Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, ReadState, arguments,
+    defaults, example, gradients_match, matches_reference, module, module_learns_too, near, properties,
+    samples_mix, times,
 )
 from autograder.lessons.modern_llm import drawn, reference
 
@@ -82,12 +83,13 @@ exercise = ExerciseChecks(reference=reference.RMSNorm, judge=matches_reference(_
         example(lambda d: module([3], drawn.norm(d, "", 3), [d.normal(2, 2, 3, scale=2.0)])),
         example(lambda d: module([2], drawn.norm(d, "", 2), [d.normal(2, 2, 2)], eps=0.5)),
     ], checks=[
+    module_learns_too((3, 5, 7),
     Check("tokens", "each token is divided by the root mean square of its features, then scaled",
-          lambda d: module([7], drawn.norm(d, "", 7), [_sizes_differ(d)]), weight=2),
+          lambda d: module([7], drawn.norm(d, "", 7), [_sizes_differ(d)]), weight=2), ["x"]),
     Check("mean-kept", "features around 20 keep their mean: nothing is subtracted",
           lambda d: module([6], drawn.norm(d, "", 6), [20.0 + d.normal(3, 4, 6)])),
-    Check("narrow", "as few features as tokens and samples",
-          lambda d: module([4], drawn.norm(d, "", 4), [d.normal(4, 4, 4, scale=3.0)])),
+    module_learns_too((4, 4, 4), Check("narrow", "as few features as tokens and samples",
+          lambda d: module([4], drawn.norm(d, "", 4), [d.normal(4, 4, 4, scale=3.0)])), ["x"]),
     Check("large-eps", "the given eps is used, inside the square root",
           lambda d: _norm(d, (2, 3, 6), scale=0.7, eps=0.5)),
     Check("small-features", "features around 0.003, beside which the default eps is not small",

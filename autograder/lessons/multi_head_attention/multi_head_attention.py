@@ -6,14 +6,15 @@ import torch
 
 from autograder.judge import explain, masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments,
-    example, facts, gradients_match, matches_reference, module, near, outputs, properties, samples_mix,
-    through,
+    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation,
+    arguments, example, facts, gradients_match, matches_reference, module, module_learns_too, near, outputs,
+    properties, samples_mix, through,
 )
 from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
 from coursework import stand_ins
 
 CLOSE = 1e-4
+QKV = ["query", "key", "value"]
 DROPS_NOTHING = facts({
     "changes": "Every value is 1 here, so every head should return exactly 1, but it doesn't: is dropout "
                "active where it should be off?"})
@@ -114,10 +115,11 @@ exercise = ExerciseChecks(reference=stand_ins.MultiHeadAttention, judge=matches_
         example(lambda d: through("dropped_attention", d.normal(1, 2, 2), NEARLY_ALL),
                 shown=f"MultiHeadAttention(2, 1, dropout={NEARLY_ALL}).train()(x, x, x)[0]"),
     ], checks=[
+    module_learns_too((3, 4, 10),
     Check("cross", "four queries attend to seven keys, and query, key and value all differ",
-          lambda d: _attend(d, 10, 2, _cross(d)), weight=2),
-    Check("self-attention", "self-attention: query, key and value are the same",
-          lambda d: _attend(d, 9, 3, [d.normal(2, 5, 9)] * 3)),
+          lambda d: _attend(d, 10, 2, _cross(d)), weight=2), QKV),
+    module_learns_too((2, 5, 9), Check("self-attention", "self-attention: query, key and value are the same",
+          lambda d: _attend(d, 9, 3, [d.normal(2, 5, 9)] * 3)), QKV),
     Check("one-head", "a single head",
           lambda d: _attend(d, 6, 1, [d.normal(2, n, 6) for n in (3, 5, 5)]), weight=0.5),
     Check("narrow", "as many heads as features, samples and tokens",
@@ -130,10 +132,11 @@ exercise = ExerciseChecks(reference=stand_ins.MultiHeadAttention, judge=matches_
           lambda d: modules.alone_twice(_attend(d, 10, 2, _cross(d))), matches_reference(samples_mix, _pair)),
     Check("shared-mask", "a mask (T_q, T_k) for all samples",
           lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(4, 7)])),
-    Check("own-masks", "a mask (B, T_q, T_k), different for each sample",
-          lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)])),
+    module_learns_too((3, 4, 10), Check("own-masks", "a mask (B, T_q, T_k), different for each sample",
+          lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)])), QKV),
+    module_learns_too((3, 4, 10),
     Check("padding", "a padding mask (B, 1, T_k), with a different length in each sample",
-          lambda d: _attend(d, 10, 2, [*_cross(d), masks.padding([4, 7, 2])])),
+          lambda d: _attend(d, 10, 2, [*_cross(d), masks.padding([4, 7, 2])])), QKV),
     Check("batch-equals-heads", "as many samples as heads: each mask stays with its sample and its call",
           lambda d: _attend(d, 10, 2, [*_cross(d, 2), masks.padding([3, 7])],
                             [*_cross(d, 2), d.mask(2, 4, 7)], _cross(d, 2))),
@@ -151,7 +154,7 @@ exercise = ExerciseChecks(reference=stand_ins.MultiHeadAttention, judge=matches_
               _pair, names=["query", "key", "value", "mask"], weight=1),
     Check("learns", "gradients reach all four layers, and query, key and value",
           lambda d: modules.gradients(_attend(d, 10, 2, _cross(d)), d.normal(3, 4, 10), of_arguments=True),
-          gradients_match(["query", "key", "value"])),
+          gradients_match(QKV)),
     *properties(lambda d: _attend(d, 10, 2, [*_cross(d), d.mask(3, 4, 7)]),
                 sizes=lambda d: [_attend(d, 1, 1, [d.normal(1, 1, 1)] * 3),
                                  _attend(d, 48, 8, [*(d.normal(12, n, 48) for n in (40, 50, 50)),

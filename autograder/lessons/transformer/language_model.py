@@ -7,8 +7,8 @@ import torch
 from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, ReadState, are_probabilities,
-    arguments, defaults, example, gradients_match, matches_reference, module, positions_change, properties,
-    unregistered,
+    arguments, defaults, example, gradients_match, matches_reference, module, module_learns_too,
+    positions_change, properties, unregistered,
 )
 from autograder.lessons.transformer import reference
 
@@ -39,11 +39,12 @@ exercise = ExerciseChecks(reference=reference.LanguageModel, judge=matches_refer
         example(lambda d: _tiny(d, torch.tensor([[5, 1], [3, 3]]))),
         example(lambda d: replace(_tiny(d, torch.tensor([[5, 1]]), dropout=NEARLY_ALL), train=True)),
     ], checks=[
-    Check("logits", "logits for three texts of five tokens", lambda d: _model(d, (3, 5)), weight=2),
+    module_learns_too((3, 5, WORDS),
+    Check("logits", "logits for three texts of five tokens", lambda d: _model(d, (3, 5)), weight=2)),
     Check("other-lengths", "one token, then as many tokens as the vocabulary has",
           lambda d: _model(d, (2, 1), (2, WORDS))),
-    Check("three-layers", "another number of layers and heads",
-          lambda d: _model(d, (2, 4), init=[WORDS, 10, 3, 1, 5])),
+    module_learns_too((2, 4, WORDS), Check("three-layers", "another number of layers and heads",
+          lambda d: _model(d, (2, 4), init=[WORDS, 10, 3, 1, 5]))),
     Check("causal", "no position sees the future",
           lambda d: modules.changed_word(_model(d, (3, 6)), 0, 3, WORDS),
           positions_change("token 3 changes")),
