@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import torch
 
 from autograder.judge import masks, modules
 from autograder.judge.authoring import (
@@ -33,6 +34,13 @@ def _cut(
     """Call with a text piece by piece, each with what the call before returned."""
     x = d.normal(batch, sum(lengths), int(init[0]))
     return drawn.pieces(init, drawn.attention(d, init), *drawn.cut(x, *lengths), wanted=wanted)
+
+
+def _start_again(d: Draw, *lengths: int) -> InPieces:
+    """Call with a text piece by piece, and then with all of it, without a past."""
+    asked = _cut(d, *lengths)
+    whole = torch.cat([piece for piece, _ in asked.calls], dim=1)
+    return replace(asked, calls=[*asked.calls, [whole]])
 
 
 def _after(d: Draw, length: int, before: int, **fields: Any) -> InPieces:
@@ -98,6 +106,8 @@ exercise = ExerciseChecks(reference=reference.GroupedQueryAttention, excludes=FI
           lambda d: _cut(d, 4, 1, 1, 2), weight=1.5),
     Check("calls", "calls without a past are independent of each other",
           lambda d: _attend(d, (2, 5), (3, 2), wanted="output"), weight=0.5),
+    Check("start-again", "after a text in two pieces, the same text at once gives the same outputs",
+          lambda d: _start_again(d, 3, 2), weight=0.5),
     Check("far-on", "positions near 300", lambda d: _after(d, 2, 298, batch=1),
           matches_reference(atol=1e-3, rtol=1e-3), weight=0.5, separates=["mask-after-softmax"]),
     Check("token-moves", "changing one position changes its output and those after it, and none before it",

@@ -10,11 +10,12 @@ import torch.nn.functional as F
 from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, ReadState,
-    are_probabilities, arguments, example, facts, gradients_match, matches_reference, module, near,
-    positions_change, properties,
+    Verdict, are_probabilities, arguments, example, facts, failed, gradients_match, matches_reference, module,
+    near, positions_change, properties,
 )
 from autograder.lessons.transformer.fixtures import WIDTH, WORDS, PassParts
 from coursework import stand_ins_models
+from coursework.engine.compare import same_form
 
 SOURCE, TARGET = 11, 13  # vocabulary sizes
 SIZES = [SOURCE, TARGET, 8, 4, 2, 12]  # then d_model, heads, layers, d_ff
@@ -94,6 +95,7 @@ def _padded_samples_wrong(seen: Comparison) -> str | None:
 
 
 EXPLAINERS = (are_probabilities, _padded_samples_wrong)
+JUDGE = matches_reference(*EXPLAINERS)
 
 
 def _matrix_starts(seen: Comparison) -> str | None:
@@ -153,6 +155,25 @@ def _other_padding(draw: Draw) -> Operation:
     return _model(draw, [src, tgt], [src], parts=["", "encode"], real=[tgt != 5, src != 5], pad_id=5)
 
 
+def _two_batches(draw: Draw) -> Operation:
+    """Call one model with two batches of the same shape, padded in different places."""
+    first, second = _src(draw, 7, 4, 6), _src(draw, 5, 7, 3)
+    tgt, other = _tgt(draw, 5, 3, 5), _tgt(draw, 4, 5, 2)
+    return _model(draw, [first, tgt], [second, other], real=[tgt != 0, other != 0])
+
+
+def _second_batch(seen: Comparison) -> Verdict:
+    """Say of a second batch that is wrong after a right one that something was kept."""
+    verdict = JUDGE(seen)
+    got, want = seen.got.value, seen.expected.value
+    if verdict.passed or seen.got.raised or not (same_form(got, want) and near(got[0], want[0])):
+        return verdict
+    return failed(
+        "The first batch is right, and the second, of the same shape, is wrong. Is something kept in "
+        "`self` from one call to the next, such as a mask?"
+    )
+
+
 def _more_padding(draw: Draw) -> Operation:
     src, tgt = _src(draw, 7, 4, 6), _tgt(draw, 5, 5, 5)
     return modules.asked_as(modules.ChangedPositions, _model(draw, [src, tgt], [F.pad(src, (0, 3)), tgt]))
@@ -193,7 +214,7 @@ def _small(draw: Draw, *call: torch.Tensor, **options: Any) -> CallModule:
     return _sized(draw, [8, 9, 4, 4, 2, 6, 12], *call, **{"dropout": 0.0, **options})
 
 
-exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=matches_reference(*EXPLAINERS),
+exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=JUDGE,
     excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _small(d, torch.tensor([[5, 4, 6]]), torch.tensor([[1, 7]]))),
@@ -214,6 +235,8 @@ exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=matches_
           lambda d: _model(d, [_src(d, 7, 2, 5), _tgt(d, 5, 5, 5)])),
     Check("target-padding", "<pad> among the target's tokens is hidden", _target_padding, weight=0.5),
     Check("other-padding", "another pad_id", _other_padding),
+    Check("calls", "each call makes its own masks: two batches of one shape, padded in different places",
+          _two_batches, _second_batch, weight=0.5),
     Check("keeps-pad-id", "the model stores pad_id",
           lambda _: ReadState(SMALL, init_kwargs={"pad_id": 5}, paths=["pad_id"]), weight=0.5),
     Check("causal", "no position sees the future",
