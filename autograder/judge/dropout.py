@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import torch
 
 from autograder.judge.judges import SENTENCES, matches_reference
+from coursework.engine.describe import Comparison, changed_arguments, say_changed
 from coursework.engine.operation import returned_tensors
 from coursework.engine.operations import TwoOutputs
 
@@ -72,8 +73,14 @@ def _mostly_same(one: torch.Tensor, other: torch.Tensor) -> bool:
     return bool(touched.double().mean() < 0.5)
 
 
+def _about_fact(seen: Comparison) -> str:
+    """Say that a fact doesn't hold, and why, if the first call changed what the second is called with."""
+    changed = changed_arguments(seen)
+    return say_changed(changed) if changed else SENTENCES["dropout"][seen.inputs["fact"]]
+
+
 # Judges of `DropoutFact`, and of a result without dropout.
-holds = matches_reference(lambda seen: SENTENCES["dropout"][seen.inputs["fact"]], any_form=True)
+holds = matches_reference(_about_fact, any_form=True)
 nothing_dropped = matches_reference(
     lambda _seen: (
         "This is not the output that you should get without dropout. If the checks above pass, "

@@ -68,6 +68,8 @@ def value_edits(cell: Cell) -> Iterator[CodeEdit]:
 def _constants(cell: Cell, node: ast.Constant) -> Iterator[CodeEdit]:
     value = node.value
     parent = cell.parents.get(node)
+    if _is_share_of_dropout(cell, node):
+        return
     if isinstance(value, bool):
         yield cell.edit(node, ast.Constant(not value), f"another {label(cell, node)}", 1.0)
         if value is False:
@@ -80,6 +82,22 @@ def _constants(cell: Cell, node: ast.Constant) -> Iterator[CodeEdit]:
     elif value is None:
         for name in cell.names_in_scope(node)[:6]:
             yield cell.edit(node, name, "another value", 3.0)
+
+
+def _is_share_of_dropout(cell: Cell, node: ast.Constant) -> bool:
+    """Return whether a number is the default of a parameter `dropout`.
+
+    Without dropout, a part that `eval()` doesn't reach gives right results: that hides the mistake.
+    """
+    parent = cell.parents.get(node)
+    if not isinstance(parent, ast.arguments):
+        return False
+    placed = [*parent.posonlyargs, *parent.args][-len(parent.defaults) :] if parent.defaults else []
+    given = [
+        *zip(placed, parent.defaults, strict=True),
+        *zip(parent.kwonlyargs, parent.kw_defaults, strict=True),
+    ]
+    return any(default is node and each.arg == "dropout" for each, default in given)
 
 
 def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[CodeEdit]:

@@ -30,7 +30,7 @@ from coursework.engine.draw import (
     tables_of,
 )
 from coursework.engine.examples import RIGHT as RIGHT_FORM
-from coursework.engine.examples import Example, ExampleSet, sign
+from coursework.engine.examples import Example, ExampleSet, matching, sign
 from coursework.engine.observation import Observation
 from coursework.engine.operations import ModuleOperation
 from coursework.engine.trial import took_too_long
@@ -40,6 +40,7 @@ SAY_ALL = ("mask", "source")  # pictures that show every number
 MOST_PRINTED = 2000  # characters
 COUNTS = {1: "the example", 2: "both examples"}
 PASSED = "Right on {count}. Grading uses other sizes and other numbers."
+SAME_RESULT = "Another mistake gives the same result: {}"
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
 
 
@@ -146,7 +147,10 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     changed = changed_arguments(compared, example.names)
     if mistake:
         title, hint = mistake
-        title = title if title[-1:] in ".?!" else f"{title}."
+        others = [*map(_sentence, _others_alike(examples, title, got))]
+        raised = all(seen.raised for _, seen in wrong)  # many mistakes end in one exception
+        title = " Or: ".join([_sentence(title), *(others if raised else [])])
+        hint = hint if raised else " ".join([hint, *map(SAME_RESULT.format, others)]).strip()
     else:
         title = (
             TOOK_TOO_LONG
@@ -159,6 +163,18 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
         headline = "The example comes out wrong."
     shown = _shown(example, seen, [name.strip("`") for name in changed])
     return Card(examples.name, False, headline, title, hint, mistake is not None, shown)
+
+
+def _sentence(title: str) -> str:
+    return title if title[-1:] in ".?!" else f"{title}."
+
+
+def _others_alike(examples: ExampleSet, title: str, got: Sequence[Observation]) -> Sequence[str]:
+    """Return the titles of the known mistakes that give exactly the results of this one on every example."""
+    signatures = [sign(seen, each.expected) for seen, each in zip(got, examples.examples, strict=True)]
+    alike = (each for each in examples.mistakes if each.either and each.titles[0] == title)
+    exact = next((each for each in alike if matching(signatures, each.signatures)), None)
+    return exact.titles[1:] if exact else ()
 
 
 def _shown_on(examples: ExampleSet, title: str, got: Sequence[Observation]) -> list[int]:

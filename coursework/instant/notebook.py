@@ -7,10 +7,12 @@ than its cell's last run, a name that another cell defines.
 import contextlib
 import difflib
 import io
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from coursework.instant.exercises import (
     PublicExercise,
@@ -49,6 +51,8 @@ RIGHT_BUT = "right with a working {first}."
 EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and is right apart from that.'
 ALSO = "Its own mistake is below; {first}, which it calls, fails as well."
 ORDINARY = "Write this exercise with ordinary tensor operations."
+ENDS_THE_CELL = "{name}() ends only its cell. To stop working, save the notebook and close its tab."
+LINE_TOLD = re.compile(r"\bin lines? \d+ of your cell\b")
 NO_LESSON = (
     "Open a lesson's own notebook under its own name, such as 03_attention.ipynb, and run `check()` there."
 )
@@ -160,7 +164,8 @@ def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
     from coursework.instant import where as search
 
     if not where:
-        return replace(card, where=search.OFFER.format(name=name))
+        line_is_told = bool(LINE_TOLD.search(card.title))
+        return card if line_is_told else replace(card, where=search.OFFER.format(name=name))
     examples, exercise = find(name), exercise_named(name, names)
     assert examples is not None
     earlier = [each for each in earlier_used(exercise, names) if _fails(each, names)] if exercise else []
@@ -314,6 +319,20 @@ def _kernel_shell() -> Any:
     return shell if getattr(shell, "kernel", None) is not None else None
 
 
+@dataclass(frozen=True)
+class _EndsTheCell:
+    """`exit` and `quit` of a notebook: a call ends the cell, the name alone says so."""
+
+    name: str
+
+    def __call__(self, code: object = None) -> NoReturn:
+        """Raise SystemExit, as Python's own do."""
+        sys.exit(code)  # type: ignore[arg-type]
+
+    def __repr__(self) -> str:
+        return ENDS_THE_CELL.format(name=self.name)
+
+
 def watch_cells() -> None:
     """Remember how cells run, and show failures as cards, if this runs in a notebook's kernel."""
     shell = _kernel_shell()
@@ -323,7 +342,7 @@ def watch_cells() -> None:
     from coursework.instant.runs import CellRuns
 
     # IPython's own would end the kernel, and with it all that the student has run.
-    shell.user_ns |= {"exit": sys.exit, "quit": sys.exit}
+    shell.user_ns |= {name: _EndsTheCell(name) for name in ("exit", "quit")}
     warnings.filterwarnings("ignore", "To exit: use 'exit'")
     runs = CellRuns(shell.user_ns)
     shell._coursework_runs = runs

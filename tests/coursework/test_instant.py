@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+from conftest import ROOT
 from torch import nn
 
 from autograder.judge.oracle import BASE
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
 from coursework import check
 from coursework.engine.draw import only_differing, tables_of
 from coursework.engine.observation import Observation
@@ -146,6 +149,21 @@ def test_one_mistake_is_named_the_likeliest() -> None:
     card = tried("softmax", global_maximum)
     assert card.title == "The maximum of the whole tensor is subtracted from every row."
     assert " Or: " not in card.title
+    assert "Another mistake gives the same result: The mean is subtracted, not the maximum." in card.hint
+
+
+def test_an_exception_that_two_mistakes_share_names_both() -> None:
+    """Shapes that don't fit say little of the cause: the first alone would be false of the second."""
+    right: Any = load_lesson(Course(ROOT), "06_decoder")["decoder"].reference
+
+    class Swapped(right):
+        def forward(self, ids: Any, memory: Any, self_mask: Any = None, memory_mask: Any = None) -> Any:
+            return super().forward(ids, memory, memory_mask, self_mask)
+
+    title = tried("decoder", Swapped, name="Decoder").title
+    assert title == (
+        "Later layers read the decoder's own vectors, not the memory. Or: The two masks are swapped."
+    )
 
 
 class NoDropoutYet(nn.Module):

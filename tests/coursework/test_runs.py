@@ -220,6 +220,13 @@ def test_an_exit_ends_the_cell_and_not_the_kernel(lab: Lab, call: str) -> None:
     assert said(lab("new", "print(torch.__name__)")) == "torch"
 
 
+def test_exit_without_a_call_says_what_it_does(lab: Lab) -> None:
+    """Python's own says how to leave Python, and a function's address says nothing."""
+    told = said(lab("new", "exit"))
+    assert told == "exit() ends only its cell. To stop working, save the notebook and close its tab."
+    assert said(lab("new", "quit")).startswith("quit() ends only its cell.")
+
+
 def test_a_blank_that_is_left_is_told_apart_from_one_not_begun(lab: Lab) -> None:
     """The cell has code of the student's."""
     lab("softmax", "def softmax(x, dim=-1):\n    x = x - 1\n    raise NotImplementedError()")

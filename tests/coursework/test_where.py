@@ -125,6 +125,13 @@ def test_the_card_says_how_to_ask() -> None:
     assert check("softmax", cell("def softmax(x, dim=-1):\n    return torch.softmax(x, dim)\n")).where == ""
 
 
+def test_a_card_that_tells_the_line_does_not_offer_to_look_for_it() -> None:
+    """Where the student's code raised, the card says the line itself."""
+    card = check("softmax", cell("def softmax(x, dim=-1):\n    e = x.exq()\n    return e\n"))
+    assert "in line 2 of your cell" in card.title
+    assert card.where == ""
+
+
 def test_a_right_answer_has_no_line_to_look_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is searched."""
     monkeypatch.setattr(where, "where", lambda *_: pytest.fail("searched"))

@@ -171,3 +171,12 @@ def test_what_belongs_around_a_value_belongs_as_well_around_its_variable() -> No
     ]
     other = by_text[source.replace("x.sum()", "x.mean()")]
     assert elsewhere(other, Cell(source)) == []
+
+
+def test_the_default_of_dropout_stays() -> None:
+    """Without dropout, layers that `eval()` doesn't reach look right; other defaults are changed."""
+    for head in ("def f(x, eps=0.5, dropout=0.1):", "def f(x, *, eps=0.5, dropout=0.1):"):
+        source = f"{head}\n    return x\n"
+        heads = [edit.apply(source).split("\n")[0] for edit in found(source) if edit.first == 1]
+        assert any("eps=0.0" in each for each in heads)
+        assert all("dropout=0.1" in each for each in heads if "dropout=" in each)
