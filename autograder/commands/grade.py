@@ -97,7 +97,11 @@ def grade(
         ) as pool:
             done = grade_lessons(course, names, pool, force=force)
     except KeyboardInterrupt:
-        click.echo("\nwhat was graded so far is recorded: the same command goes on from there", err=True)
+        click.echo(
+            "\nwhat was graded so far is recorded: the same command goes on from there, and then makes the "
+            "feedback pages and reports",
+            err=True,
+        )
         raise
     reports = {name: done.reports[name] for name in names}
     if as_json:

@@ -21,6 +21,7 @@ from autograder.reports.class_answers import read_answers
 from autograder.reports.class_pages import FORMGRADER, class_pages
 from autograder.reports.csv_file import scores_csv
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.class_list import listed
 from autograder.storage.gradebook import open_gradebook, scores_by_hand
 
 PACKAGE = Path(__file__).resolve().parent.parent
@@ -82,11 +83,7 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     latest = {lesson: attempts for lesson in lessons if (attempts := log.latest(lesson))}
     with open_gradebook(course) as book:
         reports = {lesson: _reports(course, book, found) for lesson, found in latest.items()}
-        full_names = {
-            row.id: name
-            for row in book.students
-            if (name := f"{row.first_name or ''} {row.last_name or ''}".strip())
-        }
+        full_names = {each.student: each.full_name for each in listed(book) if each.full_name}
     formgrader = settings(course).ClassReport.get("formgrader", FORMGRADER)
     extra = outside_totals(course)
     indexes = {path.parent.name for path in course.feedback.glob("*/index.html")}

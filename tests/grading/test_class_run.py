@@ -119,11 +119,12 @@ def test_an_interrupted_run_continues(
 
 
 def test_whoever_interrupts_a_run_reads_how_it_goes_on(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command says that nothing of what was graded is lost."""
+    """The command says that nothing of what was graded is lost, and that no page shows it yet."""
     hand_in(course, "alice", **RIGHT)
     monkeypatch.setattr(loop, "grade_lesson", _interrupt)
     done = CliRunner().invoke(main, ["--course", str(course.root), "grade", "03", "--unsandboxed"])
     assert "what was graded so far is recorded: the same command goes on from there" in done.stderr
+    assert "and then makes the feedback pages and reports" in done.stderr
     assert done.exit_code == 1
 
 
