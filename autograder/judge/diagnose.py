@@ -87,15 +87,14 @@ class FormFix:
 
 def _with_gradients(operation: Operation, got: Any, want: Any) -> tuple[Any, int]:
     """Return a result with the right gradients where an answer let none through, and how many it did let."""
-    match operation:
-        case AskEach(operations=asked) if isinstance(got, list) and len(got) == len(asked):
+    match operation, got, want:
+        case AskEach(operations=asked), list(), list() if len(got) == len(want):
             parts = [_with_gradients(*each) for each in zip(asked, got, want, strict=True)]
             return [value for value, _ in parts], sum(number for _, number in parts)
-        case FunctionGradients() if isinstance(got, dict) and "gradients" in got.keys() & want.keys():
-            mine, right = got["gradients"], want["gradients"]
-            filled = [b if a is None else a for a, b in zip(mine, right, strict=True)]
+        case FunctionGradients(), {"gradients": list(mine)}, {"gradients": list(right)}:
+            filled = [b if a is None else a for a, b in zip(mine, right, strict=False)]
             return got | {"gradients": filled}, sum(a is not None for a in mine)
-        case ModuleGradients() if isinstance(got, dict):
+        case ModuleGradients(), dict(), dict():
             lost = {path: want.get(path) for path, gradient in got.items() if gradient is None}
             return got | lost, len(got) - len(lost) - ("unregistered" in got)
     return got, 0

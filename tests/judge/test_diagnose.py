@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from autograder.grading.grader import Grader
-from autograder.judge.diagnose import fix_form
+from autograder.judge.diagnose import _with_gradients, fix_form
 from coursework.engine.compare import difference
+from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients
 
 HandIn = Callable[..., Path]
 
@@ -149,3 +150,14 @@ def test_lost_gradients_are_named_where_nothing_else_is_wrong(
     assert [each.title for each in told.misconceptions if each.id == "gradients-lost"] == named
     assert told.score is not None
     assert told.score <= 2.0
+
+
+@pytest.mark.parametrize("got", [None, 3, [], {}, {"output": None}, {"gradients": 3}, {"gradients": [None] * 9}, [{"gradients": []}]])
+@pytest.mark.parametrize("operation", [FunctionGradients, ModuleGradients])
+def test_gradients_of_any_form_are_no_error_of_the_grader(operation: Any, got: Any) -> None:
+    """What a process says of its gradients may be anything at all."""
+    asked = operation(())
+    for each, said, want in ((asked, got, {"gradients": [torch.ones(2)]}), (AskEach([asked]), [got], [{"w": torch.ones(2)}])):
+        value, number = _with_gradients(each, said, want)
+        assert number >= 0
+        assert type(value) is type(said)

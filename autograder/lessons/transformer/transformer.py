@@ -9,9 +9,9 @@ import torch.nn.functional as F
 
 from autograder.judge import masks, modules, weights
 from autograder.judge.authoring import (
-    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, ReadState,
-    Verdict, are_probabilities, arguments, example, facts, failed, gradients_match, matches_reference, module,
-    near, positions_change, properties,
+    FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation,
+    ReadState, Verdict, are_probabilities, arguments, example, facts, failed, gradients_match,
+    matches_reference, module, module_learns_too, near, positions_change, properties,
 )
 from autograder.lessons.transformer.fixtures import WIDTH, WORDS, PassParts
 from coursework import stand_ins_models
@@ -225,14 +225,15 @@ exercise = ExerciseChecks(reference=stand_ins_models.Transformer, judge=JUDGE,
         example(lambda d: _small(d, torch.tensor([[5, 4]]), torch.tensor([[1, 6]]), train=True,
                                  dropout=NEARLY_ALL)),
     ], checks=[
+    module_learns_too((3, 5, TARGET),
     Check("logits", "logits for a source of seven tokens and a target of five",
-          lambda d: _model(d, _full(d)), weight=2),
+          lambda d: _model(d, _full(d)), weight=2)),
     Check("encodes", "encode gives the memory", _encodes),
     Check("decodes", "decode reads the memory it is given",
           lambda d: _model(d, [_tgt(d, 5, 5), d.normal(2, 7, 8), _src(d, 7, 3)], parts=["decode"])),
     Check("equal-lengths", "one token of each, and then source and target of one length", _equal_lengths),
-    Check("source-padding", "each source has its own padding",
-          lambda d: _model(d, [_src(d, 7, 2, 5), _tgt(d, 5, 5, 5)])),
+    module_learns_too((3, 5, TARGET), Check("source-padding", "each source has its own padding",
+          lambda d: _model(d, [_src(d, 7, 2, 5), _tgt(d, 5, 5, 5)]))),
     Check("target-padding", "<pad> among the target's tokens is hidden", _target_padding, weight=0.5),
     Check("other-padding", "another pad_id", _other_padding),
     Check("calls", "each call makes its own masks: two batches of one shape, padded in different places",
