@@ -19,6 +19,7 @@ LONGEST: Final = 80  # tokens of an answer
 NAMES: Final = ("you", "model")
 RECORDED: Final = ("What is the capital of France?", "And of Italy?")
 STILL: Final = "<p><i>A recorded conversation: in a running notebook, this is a box to type in.</i></p>"
+IN_BOX: Final = "<div style='overflow-wrap:anywhere'>{rows}</div>"  # a very long word is broken, not cut off
 ROW: Final = "<p style='margin:4px 0'><b>{name}</b> &nbsp;{text}</p>"
 
 
@@ -34,12 +35,17 @@ def finished_reply(turns: list[str], show: Show, temperature: float, top_p: floa
         show(END)
 
 
+class StartedAgainError(Exception):
+    """The conversation was ended while an answer to it was being written."""
+
+
 class ChatBox:
     """A line to type in, a button, and the conversation so far.
 
     `reply(turns, show, temperature, top_p)` answers the last of the turns, which alternate between the
     student and the model, and calls `show` with the id of each token. What it shows becomes the next turn;
-    it is shown with an ellipsis if it doesn't end with `<|im_end|>`.
+    it is shown with an ellipsis if it doesn't end with `<|im_end|>`. `show` raises `StartedAgainError` once
+    the student has started again: JupyterLab lets a button work while an answer is still being written.
     """
 
     def __init__(self, reply: Reply, *, sampling: bool = True) -> None:
@@ -74,30 +80,39 @@ class ChatBox:
             return
         self.question.value, self.send.disabled = "", True
         self.turns.append(question)
+        turns = self.turns  # another list once the student starts again
         try:
             stream, ended = smollm.TextStream(smollm.load()), False
 
             def show(token: int) -> None:
                 nonlocal ended
+                self._go_on(turns)
                 ended = token == END
                 if token >= len(smollm.SPECIAL):
                     stream.add(token)
                 self._draw(stream.text)
 
             self._draw("…")
-            self._reply(list(self.turns), show, self.temperature.value, self.top_p.value)
-            if not ended:
-                self._cut.add(len(self.turns))
-            self.turns.append(stream.text)
+            self._reply(list(turns), show, self.temperature.value, self.top_p.value)
+            if not ended and turns is self.turns:
+                self._cut.add(len(turns))
+            turns.append(stream.text)
+            self._draw()
+        except StartedAgainError:
             self._draw()
         except Exception as problem:  # whatever the student's code raises
-            self.turns.pop()
-            self._draw(f"({_said(problem)})", question)
+            turns.pop()
+            self._draw(*((f"({_said(problem)})", question) if turns is self.turns else ()))
         finally:
             self.send.disabled = False
 
+    def _go_on(self, turns: list[str]) -> None:
+        """Raise `StartedAgainError` if these are no longer the turns of the conversation."""
+        if turns is not self.turns:
+            raise StartedAgainError
+
     def _begin(self, _button: Any) -> None:
-        self.turns.clear()
+        self.turns = []
         self._cut.clear()
         self._draw()
 
@@ -105,7 +120,7 @@ class ChatBox:
         """Show all turns; `coming` is an answer that isn't complete, `failed` a question without one."""
         turns = (f"{text} …" if place in self._cut else text for place, text in enumerate(self.turns))
         said = [*turns, *(text for text in (failed, coming) if text is not None)]
-        self.shown.value = _rows(said)
+        self.shown.value = IN_BOX.format(rows=_rows(said)) if said else ""
 
 
 def _rows(said: Sequence[str]) -> str:

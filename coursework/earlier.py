@@ -29,6 +29,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from coursework import scope
+from coursework.console import say
 
 FORCE: Final = "COURSEWORK_STAND_INS"
 HERE: Final = Path()
@@ -66,7 +67,7 @@ def load_earlier(lesson: str, folder: Path = HERE) -> dict[str, Any]:
         notebook, problem = found[scope.ORIGIN[name]], problems[name]
         yours = f"yours in {notebook.path} " if notebook.cells else ""
         note = f"the stand-in, since {yours}{problem}" if problem else f"yours, from {notebook.path}"
-        print(f"{name}: {note}")
+        say(f"{name}: {note}", indent="  ")
     return {name: parts[name] for name in scope.NEEDS[lesson]}
 
 

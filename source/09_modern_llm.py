@@ -947,8 +947,7 @@ from coursework.llama_twin import transformers_llama
 @torch.no_grad()
 def compare(prompt, reorder=True):
     """The largest difference between your logits and theirs, and the next token of both."""
-    if own is None:
-        return "first run the cell that loads the weights"
+    assert own is not None, "run the cell that loads the weights first"
     model = smollm.load()
     ids = model.encode(prompt)
     mine, theirs = own(ids)[0], transformers_llama(model.tensors, reorder=reorder)(ids).logits

@@ -11,6 +11,7 @@ import traceback
 from types import MethodType, TracebackType
 from typing import Any
 
+from coursework.console import wrapped
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
 from coursework.instant.exercises import PublicExercise, digest_of, notebook_file, saved_demos
@@ -52,7 +53,7 @@ def show_failures_as_cards(shell: Any, runs: CellRuns) -> None:
 
     def show(_shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
         with contextlib.suppress(Exception):
-            lines = _shown(value, runs) or lines
+            lines = [wrapped(line) for line in _shown(value, runs)] or lines
         plain(kind, value, lines)
 
     shell._showtraceback = MethodType(show, shell)
@@ -112,7 +113,10 @@ def _lacking_in_demo(value: BaseException, runs: CellRuns) -> tuple[str, str]:
     if lost := next((each for each in runs.lacking if each in empty), ""):
         return _needs(lost, runs)
     broken = first_failing(used(runs.source, runs.names, list(runs.exercises)), runs.names)
-    return (BROKEN.format(name=broken.name), broken.name) if broken else ("", "")
+    if broken is None:
+        return "", ""
+    line = broken.unwritten if runs.is_unwritten(broken) else BROKEN.format(name=broken.name)
+    return line, broken.name
 
 
 def _how_far(exercise: PublicExercise, runs: CellRuns) -> str:

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from coursework.console import say
 from coursework.instant.exercises import PublicExercise, digest_of, exercises_of, notebook_file, saved_cells
 from coursework.instant.notebook import NO_LESSON, runs_of
 from coursework.instant.runs import CellRuns, names_bound, without_magics
@@ -44,8 +45,9 @@ def hand_in() -> None:
     """
     names = sys._getframe(1).f_globals
     file = notebook_file(names)
-    for line in [NO_LESSON.replace("`", "")] if file is None else _handed_in(file, names):
-        print(line)
+    nowhere = NO_LESSON.format(call="hand_in()").replace("`", "")
+    for line in [nowhere] if file is None else _handed_in(file, names):
+        say(line)
 
 
 def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:

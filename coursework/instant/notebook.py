@@ -54,7 +54,7 @@ ORDINARY = "Write this exercise with ordinary tensor operations."
 ENDS_THE_CELL = "{name}() ends only its cell. To stop working, save the notebook and close its tab."
 LINE_TOLD = re.compile(r"\bin lines? \d+ of your cell\b")
 NO_LESSON = (
-    "Open a lesson's own notebook under its own name, such as 03_attention.ipynb, and run `check()` there."
+    "Open a lesson's own notebook under its own name, such as 03_attention.ipynb, and run `{call}` there."
 )
 
 
@@ -108,7 +108,7 @@ def _glance(names: Mapping[str, Any]) -> "Card | Glance":
 
     file = notebook_file(names)
     if file is None:
-        return Card("check", False, "no lesson here.", NO_LESSON)
+        return Card("check", False, "no lesson here.", NO_LESSON.format(call="check()"))
     return glance(file, names, runs_of(names))
 
 

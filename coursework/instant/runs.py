@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from coursework.console import say
 from coursework.engine.exceptions import StudentCell, what_raised
 from coursework.engine.observation import Observation
 from coursework.engine.observe import describe
@@ -111,7 +112,7 @@ class CellRuns:
             from coursework.instant.notebook import no_points
 
             if told := self.problem(tested) or no_points(tested, self.names):
-                print(f"✗ {NO_POINTS} {told}".replace("`", ""))
+                say(f"✗ {NO_POINTS} {told}".replace("`", ""))
 
     def skip(self, exercise: PublicExercise, stand_in: Any) -> None:
         """Take in that a stand-in is in place."""

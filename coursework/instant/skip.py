@@ -7,6 +7,7 @@ import os
 import sys
 from typing import Any
 
+from coursework.console import say
 from coursework.instant.exercises import PublicExercise
 from coursework.instant.notebook import exercise_named, meant, runs_of
 
@@ -27,7 +28,7 @@ def skip(*answers: Any) -> None:
     for answer in answers:
         _skip(answer, names)
     if not answers:
-        print(WHICH)
+        say(WHICH)
 
 
 def _skip(name: Any, names: dict[str, Any]) -> None:
@@ -35,16 +36,16 @@ def _skip(name: Any, names: dict[str, Any]) -> None:
     name = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
     exercise = exercise_named(name, names)
     if exercise is None:
-        print(UNKNOWN.format(name=name, meant=meant(name).replace("`", "'")))
+        say(UNKNOWN.format(name=name, meant=meant(name).replace("`", "'")))
         return
     if not exercise.stand_in:
-        print(NOTHING.format(name=exercise.id))
+        say(NOTHING.format(name=exercise.id))
         return
     stand_in = made(exercise)
     names[exercise.name] = stand_in
     if runs := runs_of(names):
         runs.skip(exercise, stand_in)
-    print(DONE.format(name=exercise.name))
+    say(DONE.format(name=exercise.name))
 
 
 class SkippedError(Exception):
@@ -55,7 +56,7 @@ def not_tested(name: str) -> None:
     """Say that an exercise is skipped, where its visible test would run; to `nbgrader validate`, raise it."""
     if "NBGRADER_VALIDATING" in os.environ:
         raise SkippedError(NOT_TESTED.format(name=name))
-    print(NOT_TESTED.format(name=name))
+    say(NOT_TESTED.format(name=name))
 
 
 def made(exercise: PublicExercise) -> Any:

@@ -58,6 +58,50 @@ def test_a_conversation_grows_by_two_turns_at_a_time() -> None:
     assert (box.turns, box.shown.value) == ([], "")
 
 
+def test_a_very_long_word_is_broken_not_cut_off() -> None:
+    """Otherwise it makes the whole conversation too wide for the box."""
+    box = ChatBox(lambda *_: None)
+    ask(box, "Supercalifragilistic" * 40)
+    assert "overflow-wrap:anywhere" in box.shown.value
+
+
+@pytest.mark.parametrize("own_error", [False, True])
+def test_starting_again_stops_an_answer(*, own_error: bool) -> None:
+    """Nothing of it is left, whatever the student's code makes of being stopped, and the next one is whole."""
+    shown = []
+
+    def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
+        try:
+            for place in range(5):
+                if turns == ["first"] and place == 2:
+                    box.again.click()  # in JupyterLab, from another thread
+                show(ord("a"))
+                shown.append(turns[-1])
+        except Exception:
+            if own_error:
+                raise ValueError from None
+            raise
+
+    box = ChatBox(reply)
+    ask(box, "first")
+    assert (box.turns, box.shown.value, box.send.disabled) == ([], "", False)
+    ask(box, "second")
+    assert box.turns == ["second", "aaaaa"]
+    assert shown == ["first"] * 2 + ["second"] * 5
+
+
+def test_an_answer_that_ends_after_starting_again_is_dropped() -> None:
+    """An answer whose code doesn't notice does not become the student's first turn."""
+
+    def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
+        show(ord("a"))
+        box.again.click()
+
+    box = ChatBox(reply)
+    ask(box, "first")
+    assert (box.turns, box.shown.value) == ([], "")
+
+
 def test_tokens_appear_one_by_one() -> None:
     """The text is shown while the model still writes; the mark at its end isn't."""
     seen = []
@@ -69,9 +113,9 @@ def test_tokens_appear_one_by_one() -> None:
 
     box = ChatBox(reply)
     ask(box, "?")
-    assert seen[0].endswith("a</p>")
+    assert seen[0].endswith("a</p></div>")
     assert seen[1] == seen[2]
-    assert seen[1].endswith("ab</p>")
+    assert seen[1].endswith("ab</p></div>")
 
 
 def test_a_student_s_error_is_shown_and_forgotten() -> None:
@@ -151,7 +195,7 @@ def test_an_answer_that_was_cut_ends_with_an_ellipsis() -> None:
     ask(box, "short")
     assert box.turns == ["long", "x", "short", "x"]
     assert box.shown.value.count("x …</p>") == 1
-    assert box.shown.value.endswith("x</p>")
+    assert box.shown.value.endswith("x</p></div>")
 
 
 def test_the_finished_model_remembers_the_conversation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,4 +218,4 @@ def test_the_finished_model_remembers_the_conversation(monkeypatch: pytest.Monke
     assert read == [first, f"{first}x<|im_end|>\n{smollm.QUESTION.format(question='two')}"]
     assert "…" not in box.shown.value
     ask(box, "long")
-    assert box.shown.value.endswith("x …</p>")
+    assert box.shown.value.endswith("x …</p></div>")

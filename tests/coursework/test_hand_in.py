@@ -11,9 +11,15 @@ import torch
 from conftest import ROOT
 
 from coursework import check, hand_in
+from coursework.console import WIDTH
 
 LESSON = "03_attention"
 FILE = f"{LESSON}.ipynb"
+
+
+def words(capsys: pytest.CaptureFixture[str]) -> str:
+    """What was printed, on one line."""
+    return " ".join(capsys.readouterr().out.split())
 
 
 @pytest.fixture
@@ -37,7 +43,7 @@ def test_importing_it_does_not_load_what_draws_cards() -> None:
 def test_a_complete_notebook_is_written(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The copy lies beside the lesson's folder; what is not answered is told, and is no obstacle."""
     hand_in()
-    said = capsys.readouterr().out
+    said = words(capsys)
     assert "Not answered yet: softmax (2 points), attention_scores (3 points)" in said
     assert "That is 20 of 20 points." in said
     assert "attention_cost" not in said  # a stretch exercise, which does not count
@@ -45,6 +51,15 @@ def test_a_complete_notebook_is_written(notebook: Path, capsys: pytest.CaptureFi
     assert "is the file to hand in" in said
     assert "Nothing has been sent" in said
     assert (notebook.parent.parent / "hand_in" / FILE).read_bytes() == notebook.read_bytes()
+
+
+def test_no_line_is_too_long(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """JupyterLab breaks a long line inside a word: `scaled_dot_product_att` and `ention`."""
+    hand_in()
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= WIDTH
+    assert any("scaled_dot_product_attention" in line for line in lines)
+    assert " ".join(lines).count("Nothing has been sent") == 1
 
 
 def test_what_is_answered_in_part_is_told(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +71,7 @@ def test_what_is_answered_in_part_is_told(notebook: Path, capsys: pytest.Capture
         cell.source = source
         nbformat.write(opened, notebook)
         hand_in()
-        assert ("k of shapes and choices (part of 2 points)" in capsys.readouterr().out) is told
+        assert ("k of shapes and choices (part of 2 points)" in words(capsys)) is told
 
 
 def test_what_is_not_right_on_its_examples_is_told(
@@ -66,7 +81,7 @@ def test_what_is_not_right_on_its_examples_is_told(
     monkeypatch.setitem(globals(), "causal_mask", lambda size: torch.ones(size, size, dtype=torch.bool))
     monkeypatch.setitem(globals(), "padding_mask", lambda ids, pad_id=0: (ids != pad_id)[:, None])
     hand_in()
-    said = capsys.readouterr().out
+    said = words(capsys)
     assert "Not right on the examples yet: causal_mask. check() says more." in said
     assert "is the file to hand in" in said
 
@@ -77,7 +92,7 @@ def test_a_deleted_cell_is_told(notebook: Path, capsys: pytest.CaptureFixture[st
     opened.cells = [cell for cell in opened.cells if cell.id != "causal-mask"]
     nbformat.write(opened, notebook)
     hand_in()
-    said = capsys.readouterr().out
+    said = words(capsys)
     assert "The cell 'causal-mask' is missing." in said
     assert "look at the lines above first" in said
     assert "is the file to hand in" not in said
@@ -87,7 +102,7 @@ def test_a_damaged_notebook_is_told(notebook: Path, capsys: pytest.CaptureFixtur
     """Nothing is written."""
     notebook.write_text("{")
     hand_in()
-    assert "cannot be read as a notebook" in capsys.readouterr().out
+    assert "cannot be read as a notebook" in words(capsys)
     assert not (notebook.parent.parent / "hand_in").exists()
 
 
@@ -95,7 +110,7 @@ def test_a_folder_that_cannot_be_written_is_told(notebook: Path, capsys: pytest.
     """The notebook itself can be handed in."""
     (notebook.parent.parent / "hand_in").write_text("a file, not a folder")
     hand_in()
-    assert "cannot be written" in capsys.readouterr().out
+    assert "cannot be written" in words(capsys)
 
 
 def test_elsewhere_it_says_where_to_go(
@@ -105,7 +120,9 @@ def test_elsewhere_it_says_where_to_go(
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
     hand_in()
-    assert "03_attention.ipynb" in capsys.readouterr().out
+    said = words(capsys)
+    assert "03_attention.ipynb" in said
+    assert "run hand_in() there" in said
     assert not check().passed
 
 
@@ -126,7 +143,7 @@ def test_an_answer_that_cannot_count_is_told(
     cell.source = source
     nbformat.write(opened, notebook)
     hand_in()
-    said = capsys.readouterr().out
+    said = words(capsys)
     assert told in said
     assert ("The cell of causal_mask" in said) is bool(told)
     assert ("look at the lines above first" in said) is bool(told)

@@ -1,5 +1,6 @@
 """The lessons in a browser, opened from disk: on a screen, a phone, in the dark and on paper."""
 
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from chromium import CHROMIUM, browser
 from conftest import ROOT
+from PIL import Image
 from playwright.sync_api import Browser, Page
 
 from autograder.authoring.files import write
@@ -78,6 +80,23 @@ def test_figures_and_tables_keep_their_size_on_a_phone(browser: Browser, pages: 
     table = "document.querySelector('.prose table')"
     assert phone.evaluate(f"{table}.offsetWidth") > PHONE[0]
     assert "invert" in phone.evaluate("getComputedStyle(document.querySelector('.output img')).filter")
+    phone.close()
+
+
+def test_the_shadow_of_what_can_be_scrolled_lies_beside_the_text(browser: Browser, pages: Path) -> None:
+    """On a phone in the dark: it is darker than the text, and no line runs into it."""
+    phone = browser.new_page(viewport={"width": PHONE[0], "height": PHONE[1]}, color_scheme="dark")
+    phone.goto((pages / "03_attention/index.html").as_uri())
+    is_wide = "each => each.scrollWidth > each.clientWidth"
+    wide = [each for each in phone.locator(".prose:has(> p):has(table)").all() if each.evaluate(is_wide)]
+    assert wide
+    space = """each => Math.min(...[...each.querySelectorAll(":scope > p")].map(
+        p => each.getBoundingClientRect().right - p.getBoundingClientRect().right))"""
+    assert min(each.evaluate(space) for each in wide) >= 8  # its width: half a rem
+    line = wide[0].locator("> p").last.bounding_box()
+    shown = Image.open(io.BytesIO(phone.screenshot(full_page=True))).convert("L")
+    strip = shown.crop((PHONE[0] - 12, int(line["y"]), PHONE[0], int(line["y"] + line["height"])))
+    assert 40 < strip.getextrema()[1] < 120  # of the text, 232
     phone.close()
 
 
