@@ -218,6 +218,7 @@ def by_hand(course: Course) -> Course:
 def test_a_score_given_by_hand_ends_the_wait_everywhere(by_hand: Course) -> None:
     """Page, box, class page and CSV show it, and nothing is pending."""
     assert report_total(report(by_hand, "perfect")) == "19.5 of 20 points"
+    assert report_total(report(by_hand, "perfect"), penalty=25) == "0 of 20 points"  # never below zero
     text = feedback_page(by_hand, "perfect")
     assert "A tiny lesson: 19.5 of 20 points" in text
     assert "graded by hand · 1.5 of 2 points" in text

@@ -123,11 +123,35 @@ def test_a_score_given_by_hand_goes_with_its_answer(book: Gradebook, made: Made)
     grade.manual_score, grade.extra_credit = 1.5, 1.0
     book.find_comment("why", LESSON, LESSON, "alice").manual_comment = "Good."
     book.db.commit()
-    assert keep(book, made(why="Another."), first) == [Withdrawn("why", 1.5)]
+    assert keep(book, made(why="Another."), first) == [Withdrawn("why", 1.5, 1.0, "Good.")]
     grade = grade_of(book, "why")
     assert (grade.manual_score, grade.extra_credit, grade.score) == (None, None, 0.0)
     assert grade.needs_manual_grade
     assert book.find_comment("why", LESSON, LESSON, "alice").comment is None
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"extra_credit": 0.5}, "the extra credit 0.5, given by hand to an earlier answer, was withdrawn"),
+        ({"comment": "See\npage 3."}, 'the comment "See page 3.", given by hand to an earlier answer, was'),
+        ({"score": 1.5, "comment": "Good."}, 'the score 1.5 and the comment "Good.", given by hand'),
+    ],
+)
+def test_nothing_given_by_hand_is_lost_silently(
+    book: Gradebook, made: Made, given: dict[str, Any], says: str
+) -> None:
+    """Extra credit or a comment without a score is named as well, so that it can be given again."""
+    first = made(**RIGHT)
+    keep(book, first)
+    grade, comment = grade_of(book, "why"), book.find_comment("why", LESSON, LESSON, "alice")
+    grade.manual_score, grade.extra_credit = given.get("score"), given.get("extra_credit")
+    comment.manual_comment = given.get("comment")
+    book.db.commit()
+    withdrawn = keep(book, made(why="Another."), first)
+    assert withdrawn == [Withdrawn("why", **given)]
+    assert says in str(withdrawn[0])
+    assert (grade.extra_credit, comment.manual_comment) == (None, None)
 
 
 def test_extra_credit_alone_is_no_score(book: Gradebook, made: Made) -> None:

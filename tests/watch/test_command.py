@@ -54,6 +54,7 @@ def test_what_is_there_is_graded_once(real: Course, tmp_path: Path, hand_in: Cal
     told = json.loads(done.stdout)
     assert (told["student"], told["lesson"], told["state"]) == ("ada", LESSON, "graded")
     assert (told["score"], told["pending"], told["returned"]) == (18.25, 0, False)
+    assert told["withdrawn"] == []
     assert real.feedback_page("ada", LESSON).is_file()
     assert signal.getsignal(signal.SIGTERM) == before
     assert _watch(real, tmp_path / "inbox", "--once", "--json").stdout == ""

@@ -22,6 +22,7 @@ from autograder.model.errors import CourseError, SubmissionError
 from autograder.storage import attempts
 from autograder.storage.attempts import ArrivalLog, AttemptLog
 from autograder.storage.exchange import CourseExchange
+from autograder.storage.gradebook import Withdrawn, open_gradebook
 from autograder.submissions.notebook_file import read_submission
 from autograder.watch import inbox, watch
 from autograder.watch.inbox import Arrival
@@ -154,6 +155,21 @@ def test_a_submission_that_was_graded_but_not_given_back_is_given_back_after_the
 
 def _killed(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
+
+
+def test_what_a_new_answer_withdraws_is_told(
+    course: Course, exchange: Path, submit: Submit, look: Look
+) -> None:
+    """Points given by hand to the earlier answer are gone, and the instructor reads which."""
+    submit("ada", STAMPS[0], **RIGHT)
+    look(exchange)
+    book = open_gradebook(course)
+    book.find_grade("why", LESSON, LESSON, "ada").manual_score = 1.5
+    book.db.commit()
+    book.close()
+    submit("ada", STAMPS[1], **{**RIGHT, "why": "Another."})
+    (done,) = look(exchange).done
+    assert done.withdrawn == (Withdrawn("why", 1.5),)
 
 
 def test_an_older_submission_never_replaces_a_newer_one(exchange: Path, submit: Submit, look: Look) -> None:
