@@ -16,7 +16,7 @@ import psutil
 from packaging.requirements import Requirement
 
 from autograder.model.course import CONFIG, Course
-from autograder.model.errors import AutograderError, SandboxMissingError
+from autograder.model.errors import AutograderError, CourseError, SandboxMissingError
 from autograder.model.nbgrader_config import gradebook_place, in_a_file, settings
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
@@ -253,8 +253,8 @@ def configuration(course: Course) -> Finding:
     path = course.root / CONFIG
     try:
         found = settings(course)
-    except Exception as error:  # the configuration is Python code and may raise anything
-        return problem(f"{path}: {type(error).__name__}: {error}", f"correct {CONFIG}")
+    except CourseError as error:
+        return problem(str(error), f"correct {CONFIG}")
     for command, plugin in PLUGINS.items():
         if found[command].get("exporter_class") != plugin:
             return problem(

@@ -125,6 +125,8 @@ def _tell(done: "Done") -> None:
     report = done.attempt.report
     total = report_total(report) + (f", {clean(report.reason, 200)}" if report.reason else "")
     click.echo(f"{done.arrival}: {total} ({done.seconds:.0f} s{back})")
+    for each in done.withdrawn:
+        click.echo(f"  {each}", err=True)
     if done.problem:
         click.echo(f"  {done.problem}; the scores are recorded", err=True)
 
@@ -146,6 +148,7 @@ def _tell_json(done: "Done") -> None:
         "returned": done.returned,
         "reason": report.reason,
         "problem": done.problem,
+        "withdrawn": [str(each) for each in done.withdrawn],
     }
     click.echo(json.dumps(document, ensure_ascii=False))
 

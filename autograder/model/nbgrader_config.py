@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError
 from autograder.model.lesson_text import header
 
 SEARCH_SECONDS = 2.0
@@ -18,10 +20,21 @@ PATIENCE = 30  # seconds to wait for a locked SQLite file; the formgrader locks 
 
 
 def settings(course: Course) -> Config:
-    """Return what the course's nbgrader_config.py sets; nothing if there is none."""
-    if not (course.root / CONFIG).is_file():
+    """Return what the course's nbgrader_config.py sets; nothing if there is none.
+
+    Raises CourseError if the file stops with an error of its own.
+    """
+    path = course.root / CONFIG
+    if not path.is_file():
         return Config()
-    return PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
+    try:
+        return PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
+    except Exception as error:
+        steps = traceback.extract_tb(error.__traceback__)
+        number = error.lineno if isinstance(error, SyntaxError) else None
+        number = number or next((step.lineno for step in reversed(steps) if step.filename == str(path)), None)
+        place = f"line {number} of {path}" if number else str(path)
+        raise CourseError(f"{place} stops with {type(error).__name__}: {error}") from error
 
 
 def course_id(course: Course) -> str:

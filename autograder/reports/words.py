@@ -79,7 +79,7 @@ def report_total(report: Report, penalty: float = 0.0) -> str:
     """Return what a submission scored, less a penalty for lateness, or the state that it is in."""
     if not report.is_graded:
         return STATES[report.state].label
-    return total(report.score - penalty, report.max_score, report.pending)
+    return total(max(0.0, report.score - penalty), report.max_score, report.pending)
 
 
 def exercise_total(exercise: ExerciseReport) -> str:

@@ -34,24 +34,35 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import course_id, database_url, programs_on_path
 from autograder.model.report import Outcome
+from autograder.model.text import clean
 from autograder.submissions.released import exercise_of
 
 NO_RESPONSE = "No response."  # nbgrader's comment on an unchanged skeleton
+LONGEST_COMMENT = 500  # characters of a comment in a message
 
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """A score that was given by hand to an answer that has since been replaced."""
+    """What was given by hand to an answer that has since been replaced: a score, extra credit, a comment."""
 
     exercise: str
-    score: float
+    score: float | None = None
+    extra_credit: float | None = None
+    comment: str = ""
 
     def __str__(self) -> str:
-        """Say what happened, for the instructor."""
-        return (
-            f"{self.exercise}: the score given by hand, {self.score:g}, was for an earlier "
-            "answer and was withdrawn"
-        )
+        """Say in one line what is gone, for the instructor, who may want to give it again."""
+        parts = []
+        if self.score is not None:
+            parts.append(f"the score {self.score:g}")
+        if self.extra_credit is not None:
+            parts.append(f"the extra credit {self.extra_credit:g}")
+        if self.comment:
+            comment = " ".join(clean(self.comment, LONGEST_COMMENT).split())
+            parts.append(f'the comment "{comment}"')
+        were = "was" if len(parts) == 1 else "were"
+        what = " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
+        return f"{self.exercise}: {what}, given by hand to an earlier answer, {were} withdrawn"
 
 
 @dataclass
@@ -259,13 +270,15 @@ def _write_grades(
 
 
 def _withdraw(grade: Grade, submitted: SubmittedNotebook, exercise: str) -> list[Withdrawn]:
-    """Clear the score and the comment that were given by hand to the earlier answer."""
-    old = grade.manual_score
+    """Clear what was given by hand to the earlier answer: score, extra credit and comment."""
+    said = ""
+    score, extra = grade.manual_score, grade.extra_credit
     grade.manual_score = grade.extra_credit = None
     for comment in submitted.comments:
         if comment.cell.name == exercise:
-            comment.manual_comment = None
-    return [] if old is None else [Withdrawn(exercise, old)]
+            said, comment.manual_comment = comment.manual_comment or "", None
+    gone = Withdrawn(exercise, score, extra or None, "" if said == NO_RESPONSE else said)
+    return [] if gone == Withdrawn(exercise) else [gone]
 
 
 def _write_comments(book: Gradebook, submitted: SubmittedNotebook, attempt: Attempt) -> None:

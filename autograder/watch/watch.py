@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from filelock import FileLock, Timeout
@@ -24,6 +24,7 @@ from autograder.model.errors import AutograderError, CourseError
 from autograder.reports.publish import publish
 from autograder.storage.attempts import ArrivalLog, AttemptLog, Spent, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
+from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
 from autograder.submissions.submission import Submission, look_alike
 from autograder.watch.inbox import Arrival, Inbox, Settling, collect
@@ -43,7 +44,8 @@ class Done:
 
     `returned` says whether its feedback went back through the exchange, `problem` what went wrong with
     the feedback; the scores are recorded in any case. `attempt` is None if there was nothing new in it,
-    or if it could not be read, which is tried again.
+    or if it could not be read, which is tried again. `withdrawn` was given by hand to answers that the
+    attempt replaces.
     """
 
     arrival: Arrival
@@ -51,6 +53,7 @@ class Done:
     seconds: float = 0.0
     returned: bool = False
     problem: str = ""
+    withdrawn: tuple[Withdrawn, ...] = ()
 
 
 @dataclass
@@ -132,7 +135,9 @@ class ArrivalGrader:
                 result = self.slow.given_up(turn.submission) if died else turn.future.result()
                 with plain_io_errors(self.course):
                     for recorded in turn.loop.record([result]):
-                        yield self._finish(turn, recorded.attempt)
+                        yield replace(
+                            self._finish(turn, recorded.attempt), withdrawn=tuple(recorded.withdrawn)
+                        )
                         self._search(turn, recorded.attempt)
         self._advance()
         self._publish()
