@@ -6,13 +6,13 @@ from typing import Final
 WIDTH: Final = 88  # characters that an output holds in a window 1280 pixels wide, the file browser open
 
 
-def wrapped(text: str, indent: str = "") -> str:
+def wrapped(text: str, indent: str = "", width: int = WIDTH) -> str:
     """Break a text between words where it is too long for a line, and indent what follows the break.
 
     A longer word stays whole.
     """
     wrapper = textwrap.TextWrapper(
-        WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return "\n".join(wrapper.fill(line) for line in text.splitlines())
 

@@ -28,6 +28,7 @@ NOT_RUN = (
     "`{lacking}` is not defined yet: a cell above this one has not run since the kernel started. Run them "
     "with Run > Run All Above Selected Cell."
 )
+WIDTH = 80  # `nbgrader validate` cuts off what is longer
 WAYS = {"written": "Write it", "right": '`check("{name}")` says why: fix it'}
 BROKEN = (
     '`{name}` is not right yet, so this cell cannot run. `check("{name}")` says why: fix it, or run '
@@ -53,7 +54,7 @@ def show_failures_as_cards(shell: Any, runs: CellRuns) -> None:
 
     def show(_shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
         with contextlib.suppress(Exception):
-            lines = [wrapped(line) for line in _shown(value, runs)] or lines
+            lines = [wrapped(line, width=WIDTH) for line in _shown(value, runs)] or lines
         plain(kind, value, lines)
 
     shell._showtraceback = MethodType(show, shell)

@@ -8,8 +8,8 @@ from conftest import ROOT
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
-from coursework.console import WIDTH
 from coursework.instant import failures
+from coursework.instant.failures import WIDTH
 from coursework.instant.runs import CellRun, CellRuns
 
 LESSON = "03_attention"
