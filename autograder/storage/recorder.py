@@ -18,9 +18,11 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
+from traitlets import TraitError
 
 from autograder.model.attempt import Attempt
-from autograder.model.course import Course
+from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import database_url, settings
 from autograder.storage.attempts import AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
@@ -56,8 +58,16 @@ class Recorder:
     """Records the attempts of a class run and keeps the gradebook open: use it in a `with`."""
 
     def __init__(self, course: Course) -> None:
-        """Read the course's nbgrader settings and open its gradebook."""
-        self.course, self.config = course, settings(course)
+        """Read the course's nbgrader settings and open its gradebook.
+
+        Raises CourseError if the rule for late work that they name cannot be used.
+        """
+        self.course = course
+        try:
+            self._late = AssignLatePenalties(config=settings(course), log=quiet_logger())
+            self._late.init_plugin()
+        except (TraitError, ImportError, AttributeError) as error:
+            raise CourseError(f"the rule for late work in {course.root / CONFIG} is none: {error}") from error
         self.book = open_gradebook(course)
 
     def __enter__(self) -> "Recorder":
@@ -75,8 +85,7 @@ class Recorder:
         withdrawn = record_attempt(self.course, self.book, attempt)
         if self.book.find_submission(lesson, student).total_seconds_late:
             place = {"notebook": lesson, "assignment": lesson, "student": student}
-            rule = AssignLatePenalties(config=self.config, log=quiet_logger())
-            rule.preprocess(notebook, {"nbgrader": place | {"db_url": database_url(self.course)}})
+            self._late.preprocess(notebook, {"nbgrader": place | {"db_url": database_url(self.course)}})
         write(self.course, attempt, notebook)
         return withdrawn
 

@@ -15,6 +15,7 @@ from tiny_fixtures import ReadGrades
 from autograder.grading.grade_submission import Result, grade_submission
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
+from autograder.model.errors import CourseError
 from autograder.reports.formgrader import graded_notebook
 from autograder.storage import recorder
 from autograder.storage.attempts import ERROR_LOG, AttemptLog
@@ -117,6 +118,15 @@ def test_late_work_is_penalised_as_the_course_says(course: Course, book: Gradebo
     keep(course, made)
     book.db.expire_all()
     assert notebook.late_submission_penalty is None
+
+
+@pytest.mark.parametrize("name", ["no_such_module.Rule", "json.JSONDecoder", "json.no_such_class"])
+def test_a_rule_for_late_work_that_is_none_is_told_before_anything_is_recorded(course: Course, name: str) -> None:
+    """Not at the first late submission, and in one line."""
+    with (course.root / "nbgrader_config.py").open("a") as config:
+        config.write(f"\nc.AssignLatePenalties.plugin_class = {name!r}\n")
+    with pytest.raises(CourseError, match=r"the rule for late work in .*nbgrader_config.py is none"):
+        Recorder(course)
 
 
 def test_notebook_images_and_timestamp_are_there(course: Course) -> None:
