@@ -86,7 +86,7 @@ class FormFix:
 
 
 def _with_gradients(operation: Operation, got: Any, want: Any) -> tuple[Any, int]:
-    """Return a result with the right gradients where an answer let none through, and how many it did let."""
+    """Fill in the right gradients where an answer has none; return this, and how many it has."""
     match operation, got, want:
         case AskEach(operations=asked), list(), list() if len(got) == len(want):
             parts = [_with_gradients(*each) for each in zip(asked, got, want, strict=True)]
@@ -261,7 +261,7 @@ class _Search:
         return all(self._fits([mistake], item) for item in self.evidence if item.passed)
 
     def explain_lost_gradients(self) -> list[Mistake]:
-        """Return that gradients are cut off, where nothing else is wrong."""
+        """Name the gradients that do not arrive, if nothing else is wrong."""
         failures = self._failures()
         through = 0
         for item in failures:

@@ -67,7 +67,9 @@ class Recorder:
             self._late = AssignLatePenalties(config=settings(course), log=quiet_logger())
             self._late.init_plugin()
         except (TraitError, ImportError, AttributeError) as error:
-            raise CourseError(f"the rule for late work in {course.root / CONFIG} is none: {error}") from error
+            raise CourseError(
+                f"{course.root / CONFIG} names no usable rule for late work: {error}"
+            ) from error
         self.book = open_gradebook(course)
 
     def __enter__(self) -> "Recorder":
