@@ -20,6 +20,7 @@ NAMES: Final = ("you", "model")
 RECORDED: Final = ("What is the capital of France?", "And of Italy?")
 STILL: Final = "<p><i>A recorded conversation: in a running notebook, this is a box to type in.</i></p>"
 IN_BOX: Final = "<div style='overflow-wrap:anywhere'>{rows}</div>"  # a very long word is broken, not cut off
+WRAP, RIGID = "row wrap", "0 0 auto"  # in a narrow window a row breaks, and what is in it stays as wide
 ROW: Final = "<p style='margin:4px 0'><b>{name}</b> &nbsp;{text}</p>"
 
 
@@ -52,20 +53,20 @@ class ChatBox:
         """Without `sampling`, there are no sliders, and the temperature is 0."""
         self._reply, self.turns = reply, list[str]()
         self._cut = set[int]()  # the turns that ended before the model had finished
-        self.question = Text(placeholder="Ask something", layout=Layout(flex="1 1 auto"))
-        self.send = Button(description="Send", button_style="primary", layout=Layout(width="90px"))
-        self.again = Button(description="Start again", layout=Layout(width="110px"))
+        self.question = Text(placeholder="Ask something", layout=Layout(flex="1 1 12em"))
+        self.send = Button(description="Send", button_style="primary", layout=Layout(width="90px", flex=RIGID))
+        self.again = Button(description="Start again", layout=Layout(width="110px", flex=RIGID))
         self.temperature = _slider("temperature", value=0.0, low=0.0, high=1.5, step=0.1)
         self.top_p = _slider("top-p", value=0.9, low=0.1, high=1.0, step=0.05)
         self.shown = HTML()
-        self._sliders = [HBox([self.temperature, self.top_p])] if sampling else []
+        self._sliders = [HBox([self.temperature, self.top_p], layout=Layout(flex_flow=WRAP))] if sampling else []
         self.send.on_click(self._sent)
         self.question.on_msg(self._pressed)
         self.again.on_click(self._begin)
 
     def widget(self) -> VBox:
         """Return the whole box."""
-        row = HBox([self.question, self.send, self.again])
+        row = HBox([self.question, self.send, self.again], layout=Layout(flex_flow=WRAP))
         return VBox([*self._sliders, row, self.shown], layout=Layout(max_width="900px"))
 
     def _pressed(self, _line: Any, content: dict[str, Any], _buffers: Any) -> None:
@@ -149,7 +150,7 @@ def _said(problem: Exception) -> str:
 
 
 def _slider(name: str, *, value: float, low: float, high: float, step: float) -> FloatSlider:
-    style, layout = {"description_width": "90px"}, Layout(width="320px")
+    style, layout = {"description_width": "90px"}, Layout(width="320px", max_width="98%", flex=RIGID)
     return FloatSlider(
         value=value, min=low, max=high, step=step, description=name, style=style, layout=layout
     )
