@@ -143,7 +143,7 @@ class LessonFigures:
     """The figures of one lesson; `reports` is ordered by student.
 
     `spread` is of the shares of graded points, from 0 to 1; None if nothing was graded. `by_hand` holds the
-    students with an answer to be graded by hand, by exercise and outcome.
+    students with an answer to be graded by hand, by exercise and outcome, those of most students first.
     """
 
     lesson: str
@@ -212,7 +212,7 @@ def figures(lesson: str, reports: Reports) -> LessonFigures:
         repairs=_notes(
             Note(student, "", "", repair) for student, report in ordered.items() for repair in report.repairs
         ),
-        by_hand=by_hand,
+        by_hand=dict(sorted(by_hand.items(), key=lambda item: -len(item[1]))),
         not_graded={state: students for state, students in not_graded.items() if students},
     )
 
@@ -327,6 +327,16 @@ class CourseFigures:
     incidents: list[tuple[str, Note]]
     incident_count: int
     median: float | None
+
+    @property
+    def queues(self) -> list[tuple[str, str, Outcome, int]]:
+        """Lesson, exercise, outcome and number of the answers to be graded by hand, the most first."""
+        found = [
+            (one.lesson, exercise, outcome, len(students))
+            for one in self.lessons
+            for (exercise, outcome), students in one.by_hand.items()
+        ]
+        return sorted(found, key=lambda queue: -queue[3])
 
 
 def course_figures(

@@ -105,6 +105,20 @@ def test_answers_to_grade_by_hand_are_listed_by_exercise_and_reason() -> None:
     assert found.students_by_hand == 2
 
 
+def test_the_longest_queue_of_answers_to_grade_comes_first() -> None:
+    """In a lesson and over all of them: one grader error does not stand above the answers of the whole class."""
+    draw = random.Random(1)
+    written = exercise("attention-shapes", Outcome.NEEDS_MARKING, draw)
+    fault = exercise("softmax", Outcome.GRADER_FAULT, draw)
+    reports = {"a": report([fault, written]), "b": report([written])}
+    assert [exercise for exercise, _ in figures(LESSON, reports).by_hand] == ["attention-shapes", "softmax"]
+    assert course_figures({"01_lesson": {"c": report([fault])}, "02_lesson": reports}).queues == [
+        ("02_lesson", "attention-shapes", Outcome.NEEDS_MARKING, 2),
+        ("01_lesson", "softmax", Outcome.GRADER_FAULT, 1),
+        ("02_lesson", "softmax", Outcome.GRADER_FAULT, 1),
+    ]
+
+
 def test_one_students_incidents_are_limited() -> None:
     """A few incidents per student are shown, and the rest are counted."""
     flood = [Incident(exercise=None, kind="open", message=str(n)) for n in range(1000)]

@@ -221,6 +221,22 @@ def test_in_a_browser_students_of_all_lessons_are_sorted_and_found(tab: Page, tm
 
 @pytest.mark.full("Chromium")
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+def test_in_a_browser_what_an_instructor_has_to_do_comes_before_the_long_tables(tab: Page, tmp_path: Path) -> None:
+    """In a class of 300, on the first screen of a laptop, with the mistakes of the class right below it."""
+    top = "id => document.getElementById(id).getBoundingClientRect().top"
+    lesson = f"class-{LESSONS[4]}.html"
+    for page, first, then in ((FRONT, ["help", "by-hand"], "hardest"), (lesson, ["by-hand"], "mistakes")):
+        tab.set_viewport_size({"width": 1280, "height": 800})
+        _show(tab, tmp_path, sample_pages(300), page)
+        assert max(tab.evaluate(top, each) for each in first) < 400
+        assert tab.evaluate(top, then) < 800
+        tab.set_viewport_size({"width": 390, "height": 844})
+        assert max(tab.evaluate(top, each) for each in first) < tab.evaluate(top, then) < 1500
+        assert tab.evaluate(top, then) < tab.evaluate(top, "scores")
+
+
+@pytest.mark.full("Chromium")
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
 def test_in_a_browser_nothing_hostile_runs_and_no_page_scrolls_sideways(tab: Page, tmp_path: Path) -> None:
     """At phone width and with everything unfolded; the policy lets only our own script run."""
     dialogs: list[str] = []
