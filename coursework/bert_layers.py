@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from coursework.console import wrapped
+from coursework.data_packages import how_to_get
 from coursework.pretrained import INSTALL, MODEL
 from coursework.pretrained_bert import Loaded, NotHereError, local_folder, quiet, read_model
 from coursework.small_bert import SmallBert
@@ -113,8 +115,8 @@ def _random(problem: str) -> BertRun:
         bert = BertModel(sizes).eval()
     ids = torch.randint(1000, VOCABULARY, (2, 11))
     mask = (torch.arange(11) < torch.tensor([[7], [11]])).long()
-    note = f"A BERT with RANDOM weights, because {problem}. For the real one: {INSTALL}."
-    return _run(bert, ids, mask, note)
+    note = f"A BERT with RANDOM weights, because {problem}. {how_to_get('the real one', INSTALL)}"
+    return _run(bert, ids, mask, wrapped(note))
 
 
 @torch.no_grad()

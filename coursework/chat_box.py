@@ -8,7 +8,7 @@ from html import escape
 from itertools import zip_longest
 from typing import Any, Final
 
-from ipywidgets import HTML, Button, FloatSlider, HBox, Layout, Text, VBox
+from ipywidgets import HTML, Button, FloatSlider, HBox, Layout, Text, VBox, Widget
 
 from coursework import smollm
 from coursework.own_llama import END
@@ -52,20 +52,20 @@ class ChatBox:
         """Without `sampling`, there are no sliders, and the temperature is 0."""
         self._reply, self.turns = reply, list[str]()
         self._cut = set[int]()  # the turns that ended before the model had finished
-        self.question = Text(placeholder="Ask something", layout=Layout(flex="1 1 auto"))
-        self.send = Button(description="Send", button_style="primary", layout=Layout(width="90px"))
-        self.again = Button(description="Start again", layout=Layout(width="110px"))
+        self.question = Text(placeholder="Ask something", layout=Layout(flex="1 1 12em"))
+        self.send = Button(description="Send", button_style="primary", layout=_rigid("90px"))
+        self.again = Button(description="Start again", layout=_rigid("110px"))
         self.temperature = _slider("temperature", value=0.0, low=0.0, high=1.5, step=0.1)
         self.top_p = _slider("top-p", value=0.9, low=0.1, high=1.0, step=0.05)
         self.shown = HTML()
-        self._sliders = [HBox([self.temperature, self.top_p])] if sampling else []
+        self._sliders = [_row(self.temperature, self.top_p)] if sampling else []
         self.send.on_click(self._sent)
         self.question.on_msg(self._pressed)
         self.again.on_click(self._begin)
 
     def widget(self) -> VBox:
         """Return the whole box."""
-        row = HBox([self.question, self.send, self.again])
+        row = _row(self.question, self.send, self.again)
         return VBox([*self._sliders, row, self.shown], layout=Layout(max_width="900px"))
 
     def _pressed(self, _line: Any, content: dict[str, Any], _buffers: Any) -> None:
@@ -148,8 +148,18 @@ def _said(problem: Exception) -> str:
     return f"{type(problem).__name__}: {problem}".removesuffix(": ")
 
 
+def _row(*parts: Widget) -> HBox:
+    """Return a row of controls that breaks in a narrow window."""
+    return HBox(parts, layout=Layout(flex_flow="row wrap"))
+
+
+def _rigid(width: str) -> Layout:
+    """Return the layout of a control that is not squeezed."""
+    return Layout(width=width, max_width="98%", flex="0 0 auto")
+
+
 def _slider(name: str, *, value: float, low: float, high: float, step: float) -> FloatSlider:
-    style, layout = {"description_width": "90px"}, Layout(width="320px")
+    style, layout = {"description_width": "90px"}, _rigid("320px")
     return FloatSlider(
         value=value, min=low, max=high, step=step, description=name, style=style, layout=layout
     )

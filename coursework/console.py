@@ -1,7 +1,7 @@
 """Prints text in lines short enough for JupyterLab, which breaks a longer one even inside a word."""
 
 import textwrap
-from typing import Final
+from typing import Final, Self
 
 WIDTH: Final = 88  # characters that an output holds in a window 1280 pixels wide, the file browser open
 
@@ -20,3 +20,33 @@ def wrapped(text: str, indent: str = "", width: int = WIDTH) -> str:
 def say(text: str, indent: str = "") -> None:
     """Print a text, broken between words."""
     print(wrapped(text, indent))
+
+
+class WordPrinter:
+    """Prints a text that comes in pieces, broken as `wrapped` breaks the whole; to be used in `with`.
+
+    A word appears once the space behind it has come: only then is it known whether the line can hold it.
+    """
+
+    def __init__(self) -> None:
+        """Start with an empty line."""
+        self._text = self._shown = ""
+
+    def add(self, piece: str) -> None:
+        """Print all but the last word of what has come so far."""
+        self._text += piece
+        self._show(self._text.rpartition(" ")[0])
+
+    def __enter__(self) -> Self:
+        """Print nothing yet."""
+        return self
+
+    def __exit__(self, *_problem: object) -> None:
+        """Print the rest, and end the line."""
+        self._show(self._text)
+        print()
+
+    def _show(self, text: str) -> None:
+        longer = wrapped(text)
+        print(longer[len(self._shown) :], end="", flush=True)
+        self._shown = longer

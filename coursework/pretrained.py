@@ -19,7 +19,8 @@ import torch
 from safetensors import safe_open
 from torch import Tensor
 
-from coursework.data_packages import has_sha256, package_folders
+from coursework.console import wrapped
+from coursework.data_packages import has_sha256, how_to_get, package_folders
 
 MODEL: Final = "all-MiniLM-L6-v2"
 SHA256: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -112,9 +113,9 @@ def _made_up(reason: str) -> WordTable:
     vectors[:, len(axes) :] = OWN_SIZE * torch.randn(len(words), OWN_AXES, generator=generator)
     note = (
         f"Word vectors: MADE UP by hand for {len(words)} words, because {reason}. "
-        f"For real ones: {INSTALL}, then restart the kernel."
+        f"{how_to_get('real ones', INSTALL)}"
     )
-    return WordTable(tuple(words), vectors, real=False, note=note)
+    return WordTable(tuple(words), vectors, real=False, note=wrapped(note))
 
 
 def combine(table: WordTable, query: str) -> tuple[Tensor, list[str]]:

@@ -17,7 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from coursework.data_packages import has_sha256
+from coursework.console import wrapped
+from coursework.data_packages import has_sha256, how_to_get
 from coursework.pretrained import INSTALL, MODEL, WEIGHTS, find_model, verified
 from coursework.small_bert import CLS, SEP, SmallBert, SmallTokeniser
 
@@ -56,9 +57,9 @@ def load_bert(name: str = MODEL) -> Loaded:
     except NotHereError as problem:
         note = (
             f"bert is a SMALL model that was trained just now, because {problem}. "
-            f"For a real one: {INSTALL}, then restart the kernel."
+            f"{how_to_get('a real one', INSTALL)}"
         )
-        return Loaded(*trained_pair(), note)
+        return Loaded(*trained_pair(), wrapped(note))
     size = sum(parameter.numel() for parameter in bert.parameters()) / 1e6
     layers, heads = bert.config.num_hidden_layers, bert.config.num_attention_heads
     note = f"bert is {name}: {layers} layers of {heads} heads, {size:.1f} million weights."

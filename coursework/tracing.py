@@ -9,6 +9,8 @@ from typing import Any, Final
 import torch
 from torch import Tensor, nn
 
+from coursework.console import say
+
 PAGE: Final = "9,12"  # inches, so that it fits beside the cells' numbers
 
 
@@ -69,7 +71,7 @@ def draw_model(model: nn.Module, inputs: Sequence[torch.Tensor], depth: int = 2)
         missing.append("graphviz (its program `dot`)")
     if missing:
         wanted = " and ".join(missing)
-        print(f"No diagram here: it needs {wanted}. The numbered list above shows the same steps.")
+        say(f"No diagram here: it needs {wanted}. The numbered list above shows the same steps.")
         return None
     torchview = importlib.import_module("torchview")
     drawn = torchview.draw_graph(model, input_data=list(inputs), depth=depth, device="cpu")

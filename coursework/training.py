@@ -9,6 +9,8 @@ import torch
 from torch import Tensor, nn
 from tqdm import tqdm
 
+from coursework.console import say
+
 Batch = tuple[Tensor, ...]
 SAVE_EVERY = 200
 SMALL = 2_000_000
@@ -64,7 +66,7 @@ def train(
         except KeyboardInterrupt:
             bar.close()
             again = "with a checkpoint, run the cell again to go on"
-            print(f"Interrupted after {len(losses)} steps; {again}.")
+            say(f"Interrupted after {len(losses)} steps; {again}.")
         if checkpoint:
             save(model, optimiser, losses, checkpoint)
     return losses

@@ -912,7 +912,7 @@ def answer(question, paragraph):
     return NONE if beaten else logits.text(start, end)
 
 
-print(textwrap.fill(reader.note, 88), textwrap.fill(WORKED.paragraph, 88), sep="\n\n")
+print(reader.note, textwrap.fill(WORKED.paragraph, 88), sep="\n\n")
 for question in WORKED.questions:
     print(f"\n{question}\n    {answer(question, WORKED.paragraph)}", end="")
 

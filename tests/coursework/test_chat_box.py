@@ -219,3 +219,11 @@ def test_the_finished_model_remembers_the_conversation(monkeypatch: pytest.Monke
     assert "…" not in box.shown.value
     ask(box, "long")
     assert box.shown.value.endswith("x …</p></div>")
+
+
+def test_in_a_narrow_window_rows_break() -> None:
+    """Nothing is squeezed: neither the tracks of the sliders nor the words on the buttons."""
+    sliders, line, _ = ChatBox(lambda *_: None).widget().children
+    for row in (sliders, line):
+        assert row.layout.flex_flow == "row wrap"
+        assert [each.layout.flex for each in row.children if each.layout.width] == ["0 0 auto"] * 2

@@ -13,6 +13,7 @@ from matplotlib import pyplot as plt
 from torch import Tensor, nn
 
 from coursework import smollm
+from coursework.console import WIDTH
 from coursework.smollm import KV_HEADS, LAYERS, PLAIN, Gated, Parts, SmolLM
 
 PROMPT = "The capital of France is"
@@ -207,11 +208,14 @@ def test_without_the_package_recorded_texts_are_shown(
     smollm.write(PROMPT, "right")
     said = capsys.readouterr().out
     assert said.startswith(f"right: {PROMPT} Paris.\n")
+    assert max(map(len, said.splitlines())) <= WIDTH
     assert smollm.INSTALL in said
     assert not smollm.installed()
-    smollm.write("Another prompt")
+    smollm.write(PROMPT, "right")
+    assert capsys.readouterr().out == f"right: {PROMPT} Paris. (recorded)\n"
+    smollm.write("Another prompt ")
     said = capsys.readouterr().out
-    assert said.endswith("(no text was recorded for this prompt) (recorded)\n")
+    assert said == "Another prompt … (no text was recorded for this prompt) (recorded)\n"
     assert smollm.INSTALL not in said
     assert smollm.next_tokens(PROMPT) == {" Paris": 0.77}
     smollm._texts.cache_clear()
