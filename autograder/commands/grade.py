@@ -97,11 +97,13 @@ def grade(
         ) as pool:
             done = grade_lessons(course, names, pool, force=force)
     except KeyboardInterrupt:
-        click.echo(
-            "\nwhat was graded so far is recorded: the same command goes on from there, and then makes the "
-            "feedback pages and reports",
-            err=True,
+        goes_on = (
+            "the same command starts again from the first submission; without --force it grades only what "
+            "is new, and makes the feedback pages and reports"
+            if force
+            else "the same command goes on from there, and then makes the feedback pages and reports"
         )
+        click.echo(f"\nwhat was graded so far is recorded: {goes_on}", err=True)
         raise
     reports = {name: done.reports[name] for name in names}
     if as_json:
@@ -158,8 +160,12 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     graded = f"{len(done)} submission{'' if len(done) == 1 else 's'} graded again"
     click.echo(f"{lesson}: {graded}, {len(changed)} with changes")
     if write:
-        for line in again.apply(course, lesson, done, pool):
-            click.echo(line)
+        try:
+            for line in again.apply(course, lesson, done, pool):
+                click.echo(line)
+        except KeyboardInterrupt:
+            click.echo("\nwhat was written so far stays: the same command goes on from there", err=True)
+            raise
         click.echo("written" if done else "there was nothing to write")
     elif done:
         click.echo("nothing was written; to write this, add --apply")

@@ -178,12 +178,19 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> 
             for recorded in loop.record(each.kept_changes for each in done)
             for score in recorded.withdrawn
         ]
-        newest = log.latest(lesson)
-        graded = [newest[each.before.student] for each in done]
-        for _ in loop.find_lines(pool, filter(loop.wants_lines, graded)):
+        newest = log.latest(lesson)  # of everybody: an earlier writing may have been interrupted
+        for _ in loop.find_lines(pool, (each for each in newest.values() if _lacks_lines(loop, each))):
             pass  # each is kept as it comes
-        failed = loop.make_pages(loop.stale(each.before.student for each in done), pool)
+        there = [student for student in newest if course.autograded_notebook(student, lesson).is_file()]
+        failed = loop.make_pages(loop.stale(there), pool)
         said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]
         log.export()
         publish(course, course.lessons())
     return said
+
+
+def _lacks_lines(loop: GradingLoop, attempt: Attempt) -> bool:
+    """Return whether the lines are to be looked for in the file that was graded, by the checks of now."""
+    submission = loop.submission(attempt.student)
+    same = attempt.settles(submission.sha256(), loop.version, sandboxed=loop.sandboxed)
+    return same and loop.wants_lines(attempt)

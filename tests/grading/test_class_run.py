@@ -126,6 +126,8 @@ def test_whoever_interrupts_a_run_reads_how_it_goes_on(course: Course, monkeypat
     assert "what was graded so far is recorded: the same command goes on from there" in done.stderr
     assert "and then makes the feedback pages and reports" in done.stderr
     assert done.exit_code == 1
+    done = CliRunner().invoke(main, ["--course", str(course.root), "grade", "03", "--unsandboxed", "--force"])
+    assert "recorded: the same command starts again from the first submission; without --force" in done.stderr
 
 
 def test_what_was_recorded_before_an_interruption_is_searched_later(

@@ -233,10 +233,34 @@ def test_a_submission_that_came_in_between_is_left_as_it_is(course: Course, pack
     done = regrade.regrade(course, LESSON, POOL)
     hand_in(course, "alice", **RIGHT | {"double": "# half"})
     record(course, "alice")
-    newer = AttemptLog(course.reports).last("alice", LESSON)
     said = regrade.apply(course, LESSON, done, POOL)
     assert said == ["alice: was graded anew meanwhile, and is left as it is"]
-    assert AttemptLog(course.reports).last("alice", LESSON) == newer
+    assert [attempt.report.score for attempt in AttemptLog(course.reports)] == [18.0, 14.0]
+
+
+def test_a_writing_that_was_interrupted_is_finished_by_the_next(
+    course: Course, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was recorded needs no grading any more, but its lines and its page are still to come."""
+    for student in ("alice", "bob"):
+        hand_in(course, student, **RIGHT | {"double": "wrong"})
+    record(course, "alice", "bob")
+    (package / "double.py").write_text("2\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(InThisProcess, "find_lines", _interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            regrade.apply(course, LESSON, regrade.regrade(course, LESSON, POOL), POOL)
+    made: list[str] = []
+    monkeypatch.setattr(feedback_exporter, "make_pages", lambda _course, _lesson, students, **_: made.extend(students) or {})
+    assert regrade.regrade(course, LESSON, POOL) == []
+    assert regrade.apply(course, LESSON, [], POOL) == []
+    assert made == ["alice", "bob"]
+    log = AttemptLog(course.reports).latest(LESSON)
+    assert all(attempt.report.exercise("double").lines == LINES for attempt in log.values())
+
+
+def _interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _half() -> Callable[..., Any]:
