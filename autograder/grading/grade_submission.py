@@ -10,14 +10,13 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import nbformat
 from nbformat import NotebookNode
 
 from autograder.grading.version import exercise_versions
 from autograder.model.attempt import Attempt, describe_errors
 from autograder.model.errors import AutograderError, NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import GRADER_ERROR, ExerciseReport, Outcome, Report, State
-from autograder.submissions.released import answer_digests, graded_cells, metadata
+from autograder.submissions.released import answer_digests, graded_cells, metadata, own_notebook
 from autograder.submissions.submission import Submission
 
 if TYPE_CHECKING:  # the process that only collects results does without torch
@@ -69,7 +68,7 @@ def ungraded(submission: Submission, sha256: str, reason: str, *, sandboxed: boo
     `reason` is for the instructor: a traceback, or what happened to the process.
     """
     released = submission.course.release_notebook(submission.lesson)
-    notebook = nbformat.read(released, as_version=4)
+    notebook = own_notebook(released)
     exercises = [
         ExerciseReport(
             id=exercise,

@@ -13,7 +13,6 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final
 
-import nbformat
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 
 from autograder.authoring.files import write
@@ -34,6 +33,7 @@ from autograder.lecture.prose import blocks, split, without_task
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import CellKind, LessonCell, LessonText, read_lesson
+from autograder.submissions.released import own_notebook
 
 ANSWER: Final = "answer"  # a tag that the slides' template knows
 
@@ -95,12 +95,12 @@ def lab_command(notebook: Path) -> list[str]:
 def solved_lesson(course: Course, lesson: str) -> tuple[LessonText, Any, Path]:
     """Return a lesson's text, its solved notebook and the folder of its pictures.
 
-    Raises CourseError where it has no solved notebook.
+    Raises CourseError where it has no solved notebook, or a damaged one.
     """
     solved = course.solved_notebook(lesson)
     if not solved.is_file():
         raise CourseError(f"no solved lesson: expected {solved}; run 'autograder build {lesson}'")
-    return read_lesson(course.text(lesson)), nbformat.read(solved, as_version=4), solved.parent
+    return read_lesson(course.text(lesson)), own_notebook(solved), solved.parent
 
 
 def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:

@@ -16,7 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.model.course import Course
-from autograder.model.errors import SubmissionError
+from autograder.model.errors import CourseError, SubmissionError
 from autograder.model.text import clean_name
 from autograder.submissions.notebook_file import read_submission
 
@@ -76,6 +76,16 @@ class Fingerprint:
     names: frozenset[str]
 
 
+def own_notebook(path: Path) -> NotebookNode:
+    """Return a notebook that the course keeps of a lesson. Raises CourseError if it is damaged."""
+    try:
+        return nbformat.read(path, as_version=4)
+    except (ValueError, AttributeError, TypeError, nbformat.ValidationError) as error:
+        raise CourseError(
+            f"{path} is damaged: it is no notebook; restore it, or run 'autograder build {path.stem}'"
+        ) from error
+
+
 def released_notebook(course: Course, lesson: str) -> NotebookNode:
     """Return a lesson as students get it; copy it before you change it. Raises CourseError."""
     return _released(course, lesson)[0]
@@ -94,7 +104,7 @@ def _released(course: Course, lesson: str) -> tuple[NotebookNode, Fingerprint]:
 
 @lru_cache(maxsize=32)
 def _read(path: Path, _time: int, _size: int) -> tuple[NotebookNode, Fingerprint]:
-    notebook = nbformat.read(path, as_version=4)
+    notebook = own_notebook(path)
     cells = notebook.cells
     # only exercises: setup cells have the same ids in every lesson
     ids = {grade_id(cell) for cell in cells if is_solution(cell) or is_graded(cell)}

@@ -12,7 +12,7 @@ from conftest import solve
 
 from autograder.grading.grader import Grader
 from autograder.model.course import Course
-from autograder.model.errors import SubmissionError
+from autograder.model.errors import CourseError, SubmissionError
 from autograder.submissions import notebook_file
 from autograder.submissions.notebook_file import RawCell, read_submission
 from autograder.submissions.released import identify
@@ -119,6 +119,17 @@ def test_another_notebook_is_refused_with_a_list_of_lessons(course: Course, tmp_
     """Even if it is named like a lesson."""
     with pytest.raises(SubmissionError, match=r"not a notebook of this course .*03_attention"):
         identify(course, written(tmp_path / "03_attention.ipynb", CODE))
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"nbformat": 4, "cells": 3}'])
+def test_a_damaged_release_is_an_error_of_the_course(tmp_path: Path, content: str) -> None:
+    """The instructor reads which file it is, and what to do, and no traceback."""
+    course = Course(tmp_path)
+    path = course.release / "03_tiny" / "03_tiny.ipynb"
+    path.parent.mkdir(parents=True)
+    path.write_text(content)
+    with pytest.raises(CourseError, match=r"release/03_tiny/03_tiny.ipynb is damaged.*autograder build 03_tiny"):
+        identify(course, written(tmp_path / "03_tiny.ipynb", CODE))
 
 
 def test_other_folders_in_release_are_ignored(tmp_path: Path) -> None:
