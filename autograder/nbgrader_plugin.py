@@ -26,7 +26,7 @@ from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import make_grader
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
-from autograder.model.text import clean_name, is_student_name
+from autograder.model.text import is_student_name, spelt_name
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.recorder import attach_attempt, attached_attempt, copy_stamps, record_attempt
 from autograder.submissions.submission import Submission
@@ -126,7 +126,7 @@ def stage(converter: Any, course: Course) -> TemporaryDirectory[str]:
             (staged / f"{lesson}.ipynb").touch()
             copy_stamps(Submission(course, student, lesson, ""), staged)
         else:
-            converter.log.warning("left out: '%s' cannot be a student's name", clean_name(student))
+            converter.log.warning("left out: '%s' cannot be a student's name", spelt_name(student))
     converter.coursedir = copy.copy(folder)  # formgrader goes on using its own
     converter.coursedir.submitted_directory = place.name
     converter.init_notebooks()

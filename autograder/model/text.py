@@ -59,6 +59,19 @@ def clean_name(name: str) -> str:
     return " ".join(clean(name, LONGEST_NAME).split())
 
 
+def spelt_name(name: str) -> str:
+    """Return a name in one line, as it is: with the spaces at its ends, and escapes for what nobody can see.
+
+    It tells a folder from another that looks the same.
+    """
+    seen = _UNPRINTABLE.sub(_escape, name[:LONGEST_NAME]) + CUT * (len(name) > LONGEST_NAME)
+    return _SURROGATES.sub(_escape, regex.sub(r"[\s--[ ]]", _escape, seen, flags=regex.V1))
+
+
+def _escape(found: "re.Match[str] | regex.Match[str]") -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
 def is_student_name(name: str) -> bool:
     """Return whether a folder's name can be a student's in every page, path and table.
 

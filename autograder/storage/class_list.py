@@ -9,7 +9,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.text import is_student_name
+from autograder.model.text import is_student_name, spelt_name
 from autograder.storage.attempts import AttemptLog, forget_errors
 from autograder.storage.gradebook import open_gradebook
 
@@ -62,8 +62,8 @@ def add_students(course: Course, students: Iterable[Listed]) -> tuple[list[str],
     for each in wanted:
         if not is_student_name(each.student):
             raise CourseError(
-                f"'{each.student}' cannot be a student's id: it names a folder, so it has no slashes, quotes "
-                "or signs at its start"
+                f"'{spelt_name(each.student)}' cannot be a student's id: it names a folder, so it has no "
+                "slashes, quotes, signs at its start or invisible characters"
             )
         if (other := spelt.setdefault(each.student.casefold(), each.student)) != each.student:
             raise CourseError(

@@ -13,7 +13,7 @@ from pathlib import Path
 from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
-from autograder.model.text import clean_name, is_student_name, look_alikes
+from autograder.model.text import clean_name, is_student_name, look_alikes, spelt_name
 from autograder.submissions.notebook_file import MAX_BYTES, pieces, read_start, require_real
 from autograder.submissions.released import identify
 
@@ -163,7 +163,7 @@ def submitted_by(course: Course, lesson: str) -> tuple[list[str], list[str]]:
         if os.path.lexists(folder / lesson) and ((folder / lesson).is_symlink() or (folder / lesson).is_dir())
     ]
     students = sorted(name for name in found if is_student_name(name))
-    return students, sorted(clean_name(name) for name in set(found) - set(students))
+    return students, sorted(spelt_name(name) for name in set(found) - set(students))
 
 
 def of_no_lesson(course: Course) -> str:
@@ -190,5 +190,5 @@ def look_alike(course: Course, others: Iterable[str] = ()) -> str:
 def listed(names: list[str]) -> str:
     """Return the first few of some names, for a message, and how many more there are."""
     rest = len(names) - MOST_NAMES
-    shown = ", ".join(f"'{clean_name(name)}'" for name in names[:MOST_NAMES])
+    shown = ", ".join(f"'{spelt_name(name)}'" for name in names[:MOST_NAMES])
     return f"{shown} and {rest} more" if rest > 0 else shown

@@ -15,6 +15,7 @@ from autograder.model.text import (
     clean_name,
     is_student_name,
     look_alikes,
+    spelt_name,
     visible,
 )
 
@@ -140,3 +141,14 @@ def test_names_that_look_alike_are_found() -> None:
     """Case, full width, ligatures, compositions and joiners make no difference; another letter does."""
     alike = {"anna", "Anna", "\uff41nna", "ste\ufb00i", "steffi", "ren\u00e9", "rene\u0301", "\u06cc\u200c\u0631", "\u06cc\u0631"}
     assert set(look_alikes([*alike, "ann", "bob", "\u0430nna"])) == alike
+
+
+@pytest.mark.parametrize(
+    ("name", "spelt"),
+    [("ada\u3164", "ada\\u3164"), ("ada ", "ada "), ("a\tb\x7f", "a\\tb\\x7f"), ("\ud800q\x1b[1m", "\\ud800q\\x1b[1m"),
+     ("Zoë 👩\u200d🚀", "Zoë 👩\u200d🚀"), ("x" * 200, "x" * 100 + " … (cut)")],
+)  # fmt: skip
+def test_a_name_is_told_from_another_that_looks_the_same(name: str, spelt: str) -> None:
+    """What nobody can see is spelt out, so that nobody takes the one for the other."""
+    assert spelt_name(name) == spelt
+    assert spelt.isprintable() or "\u200d" in spelt
