@@ -138,8 +138,8 @@ def _cluster(address: str | None, folder: Path | None, *, in_clear: bool) -> "Cl
 def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, unsandboxed: bool) -> None:
     """Grade again what a changed check touches.
 
-    Shows what changes for whom, exercise by exercise. Nothing is written without --apply. Scores and
-    comments given by hand are never overwritten.
+    Shows what changes for whom, exercise by exercise, and what is taken off for lateness. Nothing is written
+    without --apply. Scores, extra credit and comments given by hand stay.
     """
     from autograder.grading import regrade as again
     from autograder.grading.pool import Pool
@@ -151,7 +151,7 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     done = again.regrade(course, lesson, pool)
     changed = [each for each in done if each.differences]
     for each in changed:
-        was, now = each.before.report.score, each.result[0].report.score
+        was, now = each.points
         click.echo(f"{each.before.student}: {was:g} → {now:g} points")
         for line in each.differences:
             click.echo(f"  {line}")

@@ -1,8 +1,10 @@
 """Grades again what a changed check touches, and says what that changes before anything is written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+from nbgrader.api import MissingEntry
 
 from autograder.grading.grade_submission import Result
 from autograder.grading.loop import GradingLoop
@@ -10,19 +12,30 @@ from autograder.grading.pool import Pool
 from autograder.grading.version import exercise_versions
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
-from autograder.model.report import ExerciseReport, Outcome
+from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.publish import publish
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.gradebook import ByHand, given_by_hand
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
+from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
+
+SMALLEST = 1e-6  # points; less than this comes of rounding
 
 
 @dataclass(frozen=True)
 class Regraded:
-    """One submission that was graded again: the attempt before, and what came now."""
+    """One submission that was graded again: the attempt before, and what came now.
+
+    `by_hand` is what a person gave, by exercise: it stays. `penalty` is what was taken off for lateness, and
+    `penalty_now` what will be.
+    """
 
     before: Attempt
     result: Result
+    by_hand: Mapping[str, ByHand] = field(default_factory=dict)
+    penalty: float = 0.0
+    penalty_now: float = 0.0
 
     @property
     def kept_changes(self) -> Result:
@@ -33,11 +46,43 @@ class Regraded:
         return attempt.model_copy(update={"changes": attempt.changes | changes}), notebook
 
     @property
+    def points(self) -> tuple[float, float]:
+        """The student's points before and now: with what was given by hand, less what lateness costs."""
+        before, now = (self._score(report) for report in (self.before.report, self.result[0].report))
+        return before - self.penalty, now - self.penalty_now
+
+    @property
     def differences(self) -> list[str]:
         """What changes for the student, one line for each exercise; none if all is as before."""
         earlier = {each.id: each for each in self.before.report.exercises}
         now = self.result[0].report.exercises
-        return [line for each in now if (line := _difference(earlier.get(each.id), each))]
+        found = [
+            f"{line}{_stays(self.by_hand.get(each.id))}"
+            for each in now
+            if (line := _difference(earlier.get(each.id), each))
+        ]
+        if abs(self.penalty - self.penalty_now) > SMALLEST:
+            found.append(f"taken off for lateness: {self.penalty:g} → {self.penalty_now:g} points")
+        return found
+
+    def _score(self, report: Report) -> float:
+        given = {
+            each.id: self.by_hand[each.id].added_to(each.score)
+            for each in report.exercises
+            if each.id in self.by_hand
+        }
+        return report.with_scores(given).score
+
+    def with_gradebook(self, recorder: Recorder, by_hand: Mapping[str, ByHand]) -> "Regraded":
+        """Return it with what the gradebook holds of the student besides the grader's own scores."""
+        done = replace(self, by_hand=by_hand)
+        student, lesson = self.before.student, self.before.lesson
+        try:
+            submitted = recorder.book.find_submission_notebook(lesson, lesson, student)
+            now = recorder.penalty(student, lesson, done._score(self.result[0].report))
+        except MissingEntry:  # nothing is held: the gradebook is new
+            return done
+        return replace(done, penalty=submitted.late_submission_penalty or 0.0, penalty_now=now)
 
 
 def regrade(course: Course, lesson: str, pool: Pool) -> list[Regraded]:
@@ -56,6 +101,10 @@ def regrade(course: Course, lesson: str, pool: Pool) -> list[Regraded]:
     todo = [submission for submission in asked if submission is not None]
     with closing(pool.grade_all(todo)) as results:
         done = [Regraded(before[result[0].student], result) for result in results]
+    if done:
+        with plain_io_errors(course), Recorder(course) as recorder:
+            given = given_by_hand(recorder.book, lesson)
+            done = [each.with_gradebook(recorder, given.get(each.before.student, {})) for each in done]
     return sorted(done, key=lambda each: each.before.student)
 
 
@@ -96,6 +145,15 @@ def _difference(before: ExerciseReport | None, now: ExerciseReport) -> str:
     return f"{now.id}: {_score(now)}; other messages"
 
 
+def _stays(given: ByHand | None) -> str:
+    """Name what a person gave to the exercise, which does not change with it."""
+    if given is None:
+        return ""
+    parts = [] if given.score is None else [f"the {given.score:g} given by hand"]
+    parts += [f"the extra credit {given.extra_credit:g}"] if given.extra_credit else []
+    return f"; {' and '.join(parts)} stay{'' if len(parts) > 1 else 's'}" if parts else ""
+
+
 def _score(report: ExerciseReport) -> str:
     score = "open" if report.score is None else f"{report.score:g}"
     return f"{score} of {report.points:g} ({report.outcome})"
@@ -104,17 +162,22 @@ def _score(report: ExerciseReport) -> str:
 def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> list[str]:
     """Write what was graded again, as a class run does, and return what a person should know.
 
-    Scores and comments that were given by hand stay: the answers are the same.
+    Scores and comments that were given by hand stay: the answers are the same. A student of whom something
+    newer was recorded meanwhile is left out.
     """
     with plain_io_errors(course):
         wait_for_gradebook(course)
         loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
-        said = [
+        log = AttemptLog(course.reports)
+        when = {student: attempt.graded_at for student, attempt in log.latest(lesson).items()}
+        new = [each.before.student for each in done if when.get(each.before.student) != each.before.graded_at]
+        said = [f"{student}: was graded anew meanwhile, and is left as it is" for student in new]
+        done = [each for each in done if each.before.student not in new]
+        said += [
             f"{recorded.attempt.student}: {score}"
             for recorded in loop.record(each.kept_changes for each in done)
             for score in recorded.withdrawn
         ]
-        log = AttemptLog(course.reports)
         newest = log.latest(lesson)
         graded = [newest[each.before.student] for each in done]
         for _ in loop.find_lines(pool, filter(loop.wants_lines, graded)):

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -344,8 +345,13 @@ def header(path: Path) -> Mapping[str, Any]:
         if next(file, "").strip() != FENCE:
             return {}
         lines = [line.removeprefix("#") for line in takewhile(lambda line: line.strip() != FENCE, file)]
+    return _declared("".join(lines))
+
+
+@lru_cache(maxsize=64)  # each student's index asks for all lessons
+def _declared(text: str) -> Mapping[str, Any]:
     try:
-        declared = yaml.safe_load("".join(lines))["jupyter"]["coursework"]
+        declared = yaml.safe_load(text)["jupyter"]["coursework"]
     except (yaml.YAMLError, LookupError, TypeError):
         return {}
     return declared if isinstance(declared, Mapping) else {}

@@ -30,7 +30,8 @@ def marked(text: str) -> Markup:
     """Return an example's numbers with those that differ, ›between such signs‹, marked; as wide as before."""
     first, *rest = text.split("\n")
     if rest and not first.endswith((":", "=")):  # reports hold stripped text: move its first row back
-        first = first.rstrip().rjust(len(rest[0].rstrip()))
+        numbers = first.rstrip(" ‹")
+        first = numbers.rjust(len(rest[0].rstrip(" ‹"))) + first[len(numbers) :]
     aligned = str(escape("\n".join([first, *rest])))
     # Safe: the text is escaped first, and only fixed tags are added.
     return Markup(_DIFFERS.sub(r" <mark>\1</mark> ", aligned))  # noqa: S704

@@ -65,6 +65,19 @@ class Withdrawn:
         return f"{self.exercise}: {what}, given by hand to an earlier answer, {were} withdrawn"
 
 
+@dataclass(frozen=True)
+class ByHand:
+    """What a person gave an exercise: a score in the place of the grader's, extra credit, or both."""
+
+    score: float | None
+    extra_credit: float | None
+
+    def added_to(self, automatic: float | None) -> float | None:
+        """Return what the exercise counts with; extra credit alone is no score."""
+        score = automatic if self.score is None else self.score
+        return None if score is None else score + (self.extra_credit or 0.0)
+
+
 @dataclass
 class LessonGrades:
     """The scores and comments of one lesson, by exercise; None is a score that is still to be given."""
@@ -106,9 +119,10 @@ def write_scores(
     """Write the attempt as the student's one submission, replacing the scores of older ones.
 
     `previous` is the attempt that the gradebook holds now. `submitted_at` is the time in
-    timestamp.txt, in UTC. A score given by hand stays while the answer is the same, and is flagged
-    for review as nbgrader does. Raises CourseError if the gradebook knows another version of the
-    lesson.
+    timestamp.txt, in UTC. A score given by hand stays while the answer is the same. It is flagged for review
+    as nbgrader does, but only if the grader's own score has changed, or if `previous` is not known: a class
+    whose written answers are graded does not have to be reviewed when something else is graded again. Raises
+    CourseError if the gradebook knows another version of the lesson.
     """
     try:
         submitted = _submitted(book, attempt, submitted_at)
@@ -120,6 +134,17 @@ def write_scores(
         book.db.rollback()
         raise
     return withdrawn
+
+
+def given_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, ByHand]]:
+    """Return the scores and extra credit that a person gave in a lesson, by student and exercise."""
+    columns = SubmittedAssignment.student_id, BaseCell.name, Grade.manual_score, Grade.extra_credit
+    found: dict[str, dict[str, ByHand]] = {}
+    for student, cell, score, extra in _rows(book, Grade, *columns).filter(
+        Assignment.name == lesson, or_(Grade.manual_score.is_not(None), Grade.extra_credit.is_not(None))
+    ):
+        found.setdefault(student, {})[exercise_of(cell)] = ByHand(score, extra)
+    return found
 
 
 def scores_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, float]]:
@@ -252,6 +277,7 @@ def _write_grades(
 ) -> list[Withdrawn]:
     reports = {report.id: report for report in attempt.report.exercises}
     rows = {row.cell_id: row for row in submitted.grades}
+    earlier = previous.answers if previous and previous.sha256 != attempt.sha256 else attempt.answers
     withdrawn = []
     for cell in submitted.notebook.grade_cells:
         exercise = exercise_of(cell.name)
@@ -261,10 +287,14 @@ def _write_grades(
                 "have: the lesson changed after its release; grade with the released notebook"
             )
         grade = rows.get(cell.id) or Grade(cell=cell, notebook=submitted)
-        if previous and previous.answers.get(exercise) != attempt.answers.get(exercise):
+        if earlier.get(exercise) != attempt.answers.get(exercise):
             withdrawn += _withdraw(grade, submitted, exercise)
+        changed = previous is None or grade.auto_score != reports[exercise].score
         grade.auto_score = reports[exercise].score
-        grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+        if grade.manual_score is None:
+            grade.needs_manual_grade = grade.auto_score is None
+        elif changed:
+            grade.needs_manual_grade = True
         book.db.add(grade)
     return withdrawn
 

@@ -42,16 +42,26 @@ def record_attempt(course: Course, book: Gradebook, attempt: Attempt) -> list[Wi
     log = AttemptLog(course.reports)
     submission = Submission(course, attempt.student, attempt.lesson, attempt.version)
     withdrawn = write_scores(
-        book,
-        attempt,
-        previous=log.last(attempt.student, attempt.lesson),
-        submitted_at=submission_time(submission),
+        book, attempt, previous=_previous(log, attempt), submitted_at=submission_time(submission)
     )
     if attempt.detail:
         subject = f"{attempt.student}, {attempt.lesson}"
         log_error(course.reports, attempt.graded_at, subject, attempt.detail)
     log.append(attempt)
     return withdrawn
+
+
+def _previous(log: AttemptLog, attempt: Attempt) -> Attempt | None:
+    """Return the student's newest attempt, with the answers of its file even if the grader failed on that."""
+    newest = log.last(attempt.student, attempt.lesson)
+    if newest is None or newest.answers:
+        return newest
+    of_file = (
+        each.answers
+        for each in reversed(log.of_student(attempt.student)[attempt.lesson])
+        if each.sha256 == newest.sha256 and each.answers
+    )
+    return newest.model_copy(update={"answers": next(of_file, {})})
 
 
 class Recorder:
@@ -90,6 +100,12 @@ class Recorder:
             self._late.preprocess(notebook, {"nbgrader": place | {"db_url": database_url(self.course)}})
         write(self.course, attempt, notebook)
         return withdrawn
+
+    def penalty(self, student: str, lesson: str, score: float) -> float:
+        """Return what the rule for late work takes off `score` points of a recorded submission."""
+        late = self.book.find_submission(lesson, student).total_seconds_late
+        taken = self._late.plugin_inst.late_submission_penalty(student, score, late) if late else None
+        return min(max(taken or 0.0, 0.0), score)  # within the limits that nbgrader sets
 
 
 def attach_attempt(notebook: NotebookNode, attempt: Attempt) -> None:

@@ -76,7 +76,7 @@ def _parts(value: Any, heading: str = "") -> Iterator[tuple[str, Any]]:
             yield from _parts(item, f"{heading}[{number}]")
     elif isinstance(value, Mapping) and any(isinstance(v, torch.Tensor) for v in value.values()):
         for key, item in value.items():
-            yield from _parts(item, f"{heading}[{key!r}]")
+            yield from _parts(item, f"{heading}[{key!r}]" if heading or not isinstance(key, str) else key)
     elif isinstance(value, torch.Tensor) and value.dim() > 2:
         for number, item in enumerate(value[:MOST_ROWS]):
             yield from _parts(item, f"{heading}[{number}]")

@@ -1,11 +1,13 @@
 """Runs one operation and reports everything that a judge may want to know about it."""
 
 import contextlib
+import importlib.machinery
 import io
 import math
 import random
 import signal
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
@@ -21,6 +23,8 @@ from coursework.engine.operation import Answer, Fault, Namespace, Operation, Str
 from coursework.engine.values import MAX_BLOB, plain
 
 MOST_ENTRIES: Final = MAX_BLOB  # of a tensor that came with the numbers in it
+MOST_EXTENSIONS: Final = 10  # of the time limit, during imports
+IMPORT_SYSTEM: Final = importlib.machinery.ModuleSpec.__init__.__code__.co_filename
 CELL_FILES: Final = ("<student cell>", "ipython-input", "ipykernel")
 
 
@@ -182,14 +186,24 @@ def _restored_state() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TookTooLongError after some seconds, where alarms can be set."""
+    """Raise TookTooLongError after some seconds, where alarms can be set.
+
+    An import is not broken off, since it would leave half a module for the rest of the kernel's life: the
+    answer gets as long again, but not for ever.
+    """
     in_main_thread = threading.current_thread() is threading.main_thread()
     if seconds is None or not in_main_thread or not hasattr(signal, "setitimer"):
         yield
         return
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        raise TookTooLongError(f"no result after {seconds:g} seconds")
+    latest = time.monotonic() + MOST_EXTENSIONS * seconds
+
+    def stop(_number: int, frame: FrameType | None) -> None:
+        files = (each.f_code.co_filename for each, _line in traceback.walk_stack(frame))
+        if IMPORT_SYSTEM in files and time.monotonic() < latest:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+        else:
+            raise TookTooLongError(f"no result after {seconds:g} seconds")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, seconds)

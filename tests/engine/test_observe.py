@@ -1,8 +1,12 @@
 """An observation tells the judge what came back, what was raised, changed and called."""
 
+import sys
+from pathlib import Path
+
+import pytest
 import torch
 
-from coursework.engine.observe import observe
+from coursework.engine.observe import TookTooLongError, observe, try_answer
 from coursework.engine.operations import CallFunction
 
 
@@ -35,3 +39,29 @@ def test_the_random_state_and_defaults_are_the_same_each_time() -> None:
     second = ask(lambda: torch.randn(3))["value"]
     assert torch.equal(first, second)  # type: ignore[arg-type] # tensors
     assert torch.get_default_dtype() is torch.float32
+
+
+def importing(folder: Path, code: str) -> object:
+    """Return a function that imports a module with this code, and then loops for ever."""
+    (folder / "slow_module.py").write_text(f"import time\n{code}\nWHOLE = True\n")
+
+    def answer() -> None:
+        import slow_module  # type: ignore[import-not-found] # noqa: F401
+
+        while True:
+            pass
+
+    return answer
+
+
+@pytest.mark.parametrize(("code", "whole"), [("time.sleep(0.5)", True), ("while True: pass", False)])
+def test_a_time_limit_leaves_no_half_a_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, whole: bool
+) -> None:
+    """An import that has begun is finished, as long as that takes no multiple of the time."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "slow_module", raising=False)
+    seen = try_answer(CallFunction(()), importing(tmp_path, code), "f", 1, 0.2)
+    assert seen.raised.kind == TookTooLongError.__name__
+    assert hasattr(sys.modules.get("slow_module"), "WHOLE") is whole
+    sys.modules.pop("slow_module", None)

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from nbgrader.api import Gradebook
 from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
+from autograder.authoring.release import register
 from autograder.grading import regrade, version
 from autograder.grading.grade_submission import Result, grade_submission
 from autograder.grading.grader import Grader
@@ -171,6 +173,70 @@ def test_differences_are_shown_and_written_only_on_request(
         assert book.find_comment("why", LESSON, LESSON, "alice").manual_comment == "Good."
         assert book.find_comment("double", LESSON, LESSON, "alice").manual_comment == "Neat."
     assert regrade.regrade(course, LESSON, POOL) == []
+
+
+def test_what_was_given_by_hand_counts_in_the_preview(
+    course: Course, package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The points before and after are those that the student has: a score given by hand stays, and is named."""
+    hand_in(course, "alice", **RIGHT)
+    hand_in(course, "bob", **RIGHT)
+    record(course, "alice", "bob")
+    with Gradebook(f"sqlite:///{course.gradebook}") as book:
+        for cell, score in (("why", 1.5), ("double-test", 7.0)):
+            grade = book.find_grade(cell, LESSON, LESSON, "alice")
+            grade.manual_score, grade.needs_manual_grade = score, False
+        book.find_grade("double-test", LESSON, LESSON, "bob").extra_credit = 0.5
+        book.db.commit()
+    (package / "double.py").write_text("2\n")
+    monkeypatch.setattr("tiny_course.grade_answer", _half())
+    alice, bob = regrade.regrade(course, LESSON, POOL)
+    assert alice.differences == ["double: 8 of 8 (passed) → 4 of 8 (failed); the 7 given by hand stays"]
+    assert bob.differences == ["double: 8 of 8 (passed) → 4 of 8 (failed); the extra credit 0.5 stays"]
+    assert (alice.points, bob.points) == ((18.5, 18.5), (18.5, 14.5))
+    regrade.apply(course, LESSON, [alice, bob], POOL)
+    with Gradebook(f"sqlite:///{course.gradebook}") as book:
+        rows = {row.student.id: row for row in book.notebook_submissions(LESSON, LESSON)}
+        assert {student: row.score for student, row in rows.items()} == {"alice": 18.5, "bob": 14.5}
+        # a person should look at what the grader now sees otherwise, and at nothing else
+        assert {g.name for g in rows["alice"].grades if g.needs_manual_grade} == {"double-test"}
+
+
+def test_what_lateness_costs_is_in_the_preview(course: Course, package: Path) -> None:
+    """The rule of nbgrader takes off the score as it is now, with what was given by hand since."""
+    with (course.root / "nbgrader_config.py").open("a") as config:
+        config.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    path = hand_in(course, "alice", **RIGHT)
+    path.with_name("timestamp.txt").write_text("2026-01-02 10:00:00 UTC")
+    register(course, LESSON)
+    with Gradebook(f"sqlite:///{course.gradebook}") as book:
+        book.find_assignment(LESSON).duedate = datetime(2026, 1, 1)
+        book.db.commit()
+    record(course, "alice")
+    with Gradebook(f"sqlite:///{course.gradebook}") as book:
+        book.find_grade("why", LESSON, LESSON, "alice").manual_score = 1.5
+        book.db.commit()
+    (package / "double.py").write_text("2\n")
+    [alice] = regrade.regrade(course, LESSON, POOL)
+    assert alice.differences == ["taken off for lateness: 18 → 19.5 points"]
+    assert alice.points == (1.5, 0.0)
+    regrade.apply(course, LESSON, [alice], POOL)
+    with Gradebook(f"sqlite:///{course.gradebook}") as book:
+        assert book.find_submission_notebook(LESSON, LESSON, "alice").late_submission_penalty == 19.5
+
+
+def test_a_submission_that_came_in_between_is_left_as_it_is(course: Course, package: Path) -> None:
+    """`autograder watch` may record a newer one between the preview and the writing."""
+    hand_in(course, "alice", **RIGHT)
+    record(course, "alice")
+    (package / "double.py").write_text("2\n")
+    done = regrade.regrade(course, LESSON, POOL)
+    hand_in(course, "alice", **RIGHT | {"double": "# half"})
+    record(course, "alice")
+    newer = AttemptLog(course.reports).last("alice", LESSON)
+    said = regrade.apply(course, LESSON, done, POOL)
+    assert said == ["alice: was graded anew meanwhile, and is left as it is"]
+    assert AttemptLog(course.reports).last("alice", LESSON) == newer
 
 
 def _half() -> Callable[..., Any]:

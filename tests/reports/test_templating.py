@@ -10,6 +10,8 @@ def test_numbers_that_differ_are_marked_and_columns_stay_in_line() -> None:
     """A report holds stripped text: its first row moves back to where it was."""
     shown = marked("1    0\n ›10‹   2\n   3    4")
     assert shown == "   1    0\n  <mark>10</mark>    2\n   3    4"
+    assert marked("1   ›1‹\n 0    1 ") == " 1    <mark>1</mark> \n 0    1 "
+    assert marked("1    1\n 0   ›1‹") == " 1    1\n 0    <mark>1</mark> "
     assert marked("[0]:\n   1   2") == "[0]:\n   1   2"
 
 

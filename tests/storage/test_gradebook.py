@@ -106,13 +106,34 @@ def test_a_grader_error_leaves_the_score_open(book: Gradebook, made: Made, grade
 
 
 def test_a_score_given_by_hand_stays_with_its_answer(book: Gradebook, made: Made) -> None:
-    """When the same answer is graded again, it stays and is flagged for review, as nbgrader does."""
+    """When the same answer is graded again, it stays; nobody has to review what the grader sees as before."""
     first = made(**RIGHT)
+    keep(book, first)
+    for cell, score in (("why", 1.5), ("halve-test", 9.0)):
+        grade_of(book, cell).manual_score = score
+        grade_of(book, cell).needs_manual_grade = False
+    book.db.commit()
+    second = made(**RIGHT | {"double": "# other"})
+    assert keep(book, second, first) == []
+    assert (grade_of(book, "why").score, grade_of(book, "why").needs_manual_grade) == (1.5, False)
+    halve = second.report.exercise("halve").model_copy(update={"score": 5.0})
+    lower = second.report.with_exercises([second.report.exercise("double"), halve, second.report.exercise("why")])
+    assert keep(book, second.model_copy(update={"report": lower}), second) == []
+    assert (grade_of(book, "halve-test").score, grade_of(book, "halve-test").needs_manual_grade) == (9.0, True)
+    assert not grade_of(book, "why").needs_manual_grade
+
+
+@pytest.mark.parametrize("failed", ["before", "after"])
+def test_a_grader_error_withdraws_nothing_from_the_same_file(book: Gradebook, made: Made, failed: str) -> None:
+    """The answers of a file on which the grader failed as a whole are unknown, but they are not others."""
+    known = made(**RIGHT)
+    unknown = known.model_copy(update={"answers": {}})
+    first, second = (unknown, known) if failed == "before" else (known, unknown)
     keep(book, first)
     grade_of(book, "why").manual_score = 1.5
     book.db.commit()
-    assert keep(book, made(why="Because.", double="# other"), first) == []
-    assert (grade_of(book, "why").score, grade_of(book, "why").needs_manual_grade) == (1.5, True)
+    assert keep(book, second, first) == []
+    assert grade_of(book, "why").score == 1.5
 
 
 def test_a_score_given_by_hand_goes_with_its_answer(book: Gradebook, made: Made) -> None:

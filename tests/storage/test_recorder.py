@@ -99,6 +99,20 @@ def test_killed_before_the_end_and_done_again(
     assert recorder.stored_attempt(course, "alice", LESSON) == second[0]
 
 
+def test_a_grader_error_in_between_does_not_make_an_answer_another(course: Course, book: Gradebook) -> None:
+    """The next file is compared with the answers that the file before it had, as far as they were ever read."""
+    first, again = result(course, **RIGHT), result(course, **RIGHT | {"double": "# other"})
+    failed = first[0].model_copy(update={"answers": {}})
+    keep(course, first)
+    keep(course, (failed, first[1]))
+    for cell in ("why", "double-test"):
+        book.find_grade(cell, LESSON, LESSON, "alice").manual_score = 1.0
+    book.db.commit()
+    with recorder.Recorder(course) as recording:
+        withdrawn = recording.record(again[0], graded_notebook(again[1], again[0]))
+    assert [each.exercise for each in withdrawn] == ["double"]
+
+
 def _killed(*_: object) -> None:
     raise KeyboardInterrupt
 
