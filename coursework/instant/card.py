@@ -1,7 +1,7 @@
 """The card that a student sees: right, or the smallest example that is not, and what is wrong with it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,8 @@ from coursework.engine.draw import (
 )
 from coursework.engine.examples import RIGHT as RIGHT_FORM
 from coursework.engine.examples import Example, ExampleSet, matching, sign
-from coursework.engine.observation import Observation
+from coursework.engine.exceptions import StudentCell
+from coursework.engine.observation import Observation, Raised
 from coursework.engine.operations import ModuleOperation
 from coursework.engine.trial import took_too_long
 
@@ -41,6 +42,7 @@ MOST_PRINTED = 2000  # characters
 COUNTS = {1: "the example", 2: "both examples"}
 PASSED = "Right on {count}. Grading uses other sizes and other numbers."
 SAME_RESULT = "Another mistake gives the same result: {}"
+RAISED_IN = "The exception came in line {line}."
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
 
 
@@ -70,8 +72,9 @@ class Card:
         example: the example that shows it.
         printed: what the student's code printed meanwhile.
         waits_for: the earlier exercise whose mistake alone keeps this one from being right, "" for none.
-        where: where a small change would do, or how to ask for that; "" where there is nothing to ask.
+        where: where a small change would do, or how to ask for that, or where an exception was raised.
         blamed: the lines that `where` is about, with their numbers.
+        may_search: whether the code runs and only its results are wrong: a small change may mend that.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Card:
     waits_for: str = ""
     where: str = field(default="", repr=False)
     blamed: Sequence[tuple[int, str]] = field(default=(), repr=False)
+    may_search: bool = field(default=False, repr=False)
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed the card already, also as the last line of a cell."""
@@ -162,7 +166,31 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     if len(pairs) == 1:
         headline = "The example comes out wrong."
     shown = _shown(example, seen, [name.strip("`") for name in changed])
-    return Card(examples.name, False, headline, title, hint, mistake is not None, shown)
+    card = Card(examples.name, False, headline, title, hint, mistake is not None, shown)
+    if seen.raised and mistake and not took_too_long(seen):
+        return _with_line(card, seen.raised, source)
+    may_search = not _are_two(examples, got) and all(_is_wrong_value(*pair) for pair in wrong)
+    return replace(card, may_search=may_search)
+
+
+def _are_two(examples: ExampleSet, got: Sequence[Observation]) -> bool:
+    """Return whether exactly these results are those of two known mistakes that were made together."""
+    signatures = [sign(seen, each.expected) for seen, each in zip(got, examples.examples, strict=True)]
+    exact = next((each for each in examples.mistakes if matching(signatures, each.signatures)), None)
+    return exact is not None and len(exact.titles) > 1 and not exact.either
+
+
+def _with_line(card: Card, raised: Raised, source: str) -> Card:
+    """Return a card that names a mistake, with the line of the cell in which it ended in an exception."""
+    line = StudentCell(source).line(raised.line or 0, raised.text)
+    return replace(card, where=RAISED_IN.format(line=line[0]), blamed=[line]) if line else card
+
+
+def _is_wrong_value(example: Example, seen: Observation) -> bool:
+    """Return whether something came of the code where something was expected, or it never ended."""
+    if seen.raised or example.expected.raised:
+        return took_too_long(seen)
+    return seen.value is not None
 
 
 def _sentence(title: str) -> str:

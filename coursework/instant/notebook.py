@@ -7,7 +7,6 @@ than its cell's last run, a name that another cell defines.
 import contextlib
 import difflib
 import io
-import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -52,7 +51,6 @@ EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and
 ALSO = "Its own mistake is below; {first}, which it calls, fails as well."
 ORDINARY = "Write this exercise with ordinary tensor operations."
 ENDS_THE_CELL = "{name}() ends only its cell. To stop working, save the notebook and close its tab."
-LINE_TOLD = re.compile(r"\bin lines? \d+ of your cell\b")
 NO_LESSON = (
     "Open a lesson's own notebook under its own name, such as 03_attention.ipynb, and run `{call}` there."
 )
@@ -164,8 +162,7 @@ def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
     from coursework.instant import where as search
 
     if not where:
-        line_is_told = bool(LINE_TOLD.search(card.title))
-        return card if line_is_told else replace(card, where=search.OFFER.format(name=name))
+        return replace(card, where=search.OFFER.format(name=name)) if card.may_search else card
     examples, exercise = find(name), exercise_named(name, names)
     assert examples is not None
     earlier = [each for each in earlier_used(exercise, names) if _fails(each, names)] if exercise else []

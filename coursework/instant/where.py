@@ -34,7 +34,7 @@ FOR_ONE: Final = 0.05  # what a change may take on an example, besides some time
 TIMES_ITS_OWN: Final = 3.0
 LONGEST_FOR_ONE: Final = 0.5
 MEMORY: Final = 2 << 30  # bytes that a fork may take in addition
-OFFER: Final = 'To look for the line to change, run `check("{name}", where=True)`.'
+OFFER: Final = 'If one small change is enough, `check("{name}", where=True)` may find its line.'
 NOTHING: Final = "No small change was found with which every example passes."
 SEVERAL: Final = "Every example passes with one of several unrelated changes, so no line stands out."
 

@@ -116,20 +116,59 @@ def test_several_unrelated_changes_tell_no_line(monkeypatch: pytest.MonkeyPatch)
     assert (card.where, card.blamed) == (where.SEVERAL, ())
 
 
-def test_the_card_says_how_to_ask() -> None:
-    """Under a wrong answer that was not asked about, and nowhere else."""
-    offer = 'To look for the line to change, run `check("softmax", where=True)`.'
-    assert check("softmax", cell(WRONG_AXIS)).where == offer
-    assert check("softmax", cell(RIGHT)).where == ""
+@pytest.mark.parametrize(
+    "source",
+    [
+        WRONG_AXIS,
+        RIGHT.replace("torch.exp", "torch.sin"),  # no known mistake
+        RIGHT.replace("e.sum", "x.sum"),
+        RIGHT.replace("return ", "while True: pass\n    return "),
+    ],
+)
+def test_a_card_offers_to_look_where_only_the_results_are_wrong(
+    source: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The code runs and returns something, or never ends: a small change may be enough."""
+    monkeypatch.setattr("coursework.instant.notebook.SECONDS", 0.3)
+    offer = 'If one small change is enough, `check("softmax", where=True)` may find its line.'
+    assert check("softmax", cell(source)).where == offer
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        RIGHT,
+        "def softmax(x, dim=-1):\n    return torch.softmax(x, dim)\n",  # excluded
+        "def softmax(x, dim=-1):\n    raise NotImplementedError()\n",
+        RIGHT.replace("return ", ""),
+        "def softmax(x, dim=-1):\n    e = x.exq()\n    return e\n",  # its line is in the title
+        "def softmax(x):\n    return x\n",  # cannot be called as the examples do
+    ],
+)
+def test_a_card_offers_nothing_where_a_search_seldom_helps(source: str) -> None:
+    """What is missing, or ends in an exception, is told by the card itself."""
+    assert check("softmax", cell(source)).where == ""
     assert check("softmax", {}).where == ""
-    assert check("softmax", cell("def softmax(x, dim=-1):\n    return torch.softmax(x, dim)\n")).where == ""
 
 
-def test_a_card_that_tells_the_line_does_not_offer_to_look_for_it() -> None:
-    """Where the student's code raised, the card says the line itself."""
-    card = check("softmax", cell("def softmax(x, dim=-1):\n    e = x.exq()\n    return e\n"))
-    assert "in line 2 of your cell" in card.title
+def test_two_known_mistakes_are_not_looked_for() -> None:
+    """No single change is enough for both."""
+    source = "def causal_mask(size):\n    return torch.ones(size, size).triu()\n"  # inverted, and floats
+    card = check("causal-mask", cell(source))
+    assert card.title
     assert card.where == ""
+
+
+def test_a_named_mistake_that_raises_is_told_with_its_line() -> None:
+    """The card says where the exception came, in plain text and in the notebook."""
+    source = (
+        "def one_hot_embed(ids, table):\n"
+        "    rows = torch.nn.functional.one_hot(ids, table.size(1)).float()\n    return rows @ table\n"
+    )
+    card = check("one-hot-embed", cell(source))
+    assert card.known
+    assert (card.where, card.blamed) == ("The exception came in line 3.", [(3, "return rows @ table")])
+    assert "   3  return rows @ table" in card.text
 
 
 def test_a_right_answer_has_no_line_to_look_for(monkeypatch: pytest.MonkeyPatch) -> None:
