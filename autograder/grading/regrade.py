@@ -17,10 +17,8 @@ from autograder.reports.publish import publish
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import ByHand, given_by_hand
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
-from autograder.storage.recorder import Recorder
+from autograder.storage.recorder import SMALLEST, Recorder
 from autograder.submissions.submission import Submission
-
-SMALLEST = 1e-6  # points; less than this comes of rounding
 
 
 @dataclass(frozen=True)

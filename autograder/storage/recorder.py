@@ -31,6 +31,7 @@ from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
 KEY = "autograder"  # the entry of a graded notebook's metadata that holds its attempt
 # A date, a time, and perhaps a zone by offset or name; a path to a zone's file is none.
 _STAMP = re.compile(r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d(:\d\d)?(\.\d{1,9})?( ?[+-]?[A-Za-z0-9:]{1,10})?")
+SMALLEST = 1e-6  # points; a smaller difference comes of rounding
 READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
 
 
@@ -106,6 +107,24 @@ class Recorder:
         late = self.book.find_submission(lesson, student).total_seconds_late
         taken = self._late.plugin_inst.late_submission_penalty(student, score, late) if late else None
         return min(max(taken or 0.0, 0.0), score)  # within the limits that nbgrader sets
+
+    def renew_penalties(self, lesson: str) -> dict[str, tuple[float, float]]:
+        """Apply the rule for late work to the scores and the due date as they are now.
+
+        A person may have changed both since an attempt was recorded. Returns the points taken off before and
+        now, by student, where they differ.
+        """
+        changed = {}
+        for row in self.book.notebook_submissions(lesson, lesson):
+            before = row.late_submission_penalty or 0.0
+            if not (before or row.assignment.total_seconds_late):
+                continue
+            now = self.penalty(row.student.id, lesson, row.score)
+            if abs(now - before) > SMALLEST:
+                row.late_submission_penalty = now or None
+                changed[row.student.id] = (before, now)
+        self.book.db.commit()
+        return changed
 
 
 def attach_attempt(notebook: NotebookNode, attempt: Attempt) -> None:

@@ -37,6 +37,7 @@ from autograder.reports.words import points
 from autograder.storage.attempts import log_error
 from autograder.storage.gradebook import give_comment, give_points
 from autograder.storage.io_errors import plain_io_errors
+from autograder.storage.recorder import Recorder
 from autograder.written.answers import WrittenAnswer, WrittenAnswers
 from autograder.written.pages import LONGEST_COMMENT, POLICY, Stored, View, answer_page, digest, list_page
 
@@ -102,7 +103,9 @@ class PageMaker:
         try:
             with plain_io_errors(self._course):
                 for lesson in {lesson for lesson, _ in todo}:
-                    students = sorted(student for each, student in todo if each == lesson)
+                    with Recorder(self._course) as recorder:
+                        late = recorder.renew_penalties(lesson)
+                    students = sorted({student for each, student in todo if each == lesson} | late.keys())
                     for student, problem in make_pages(self._course, lesson, students).items():
                         self._tell(f"{student}: no feedback page ({problem}); the points are saved")
                 publish(self._course, self._course.lessons())

@@ -3,14 +3,17 @@
 import json
 import shutil
 from collections.abc import Callable
+from datetime import datetime
 from io import StringIO
 
 import pytest
 from click.testing import CliRunner
+from nbgrader.api import Gradebook
 from rich.console import Console
 from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import ReadGrades
 
+from autograder.authoring.release import register
 from autograder.cli import main
 from autograder.grading import loop
 from autograder.grading.loop import grade_lesson, grade_lessons
@@ -98,6 +101,30 @@ def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades:
     assert grades("alice")["halve-test"] == (0.0, None, False)
     assert "2 graded before" not in said[0]
     assert run(force=True)[1][0] == f"{LESSON}: 3 submissions to grade"
+
+
+def test_late_work_is_penalised_by_the_score_and_the_due_date_of_now(course: Course, run: Run) -> None:
+    """Points given by hand count in the penalty, and a later due date takes it back; both are said."""
+    with (course.root / "nbgrader_config.py").open("a") as config:
+        config.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    path = hand_in(course, "alice", **RIGHT)
+    path.with_name("timestamp.txt").write_text("2026-01-02 10:00:00 UTC")
+    register(course, LESSON)
+    expected = [("", "2026-01-01", 18.0), ("alice: 18 → 19.5 points taken off for lateness", "2026-01-01", 19.5),
+                ("alice: 19.5 → 0 points taken off for lateness", "2026-02-01", None)]  # fmt: skip
+    for line, due, penalty in expected:
+        with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
+            book.find_assignment(LESSON).duedate = datetime.fromisoformat(due)
+            if line:
+                book.find_grade("why", LESSON, LESSON, "alice").manual_score = 1.5
+            book.db.commit()
+        said = "\n".join(run()[1])
+        assert line in said
+        assert "making 1 feedback page" in said
+        assert ("lateness" in said) == bool(line)
+        with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
+            assert book.find_submission_notebook(LESSON, LESSON, "alice").late_submission_penalty == penalty
+    assert "lateness" not in "\n".join(run()[1])
 
 
 def test_an_interrupted_run_continues(

@@ -1,5 +1,7 @@
 """Pages and files follow the gradebook, and at the latest with the next run."""
 
+from datetime import datetime
+
 import pytest
 from tiny_course import LESSON
 
@@ -42,6 +44,22 @@ def test_everything_shows_what_was_given(handed_in: Course) -> None:
     assert said == []
     assert_shown(handed_in)
     assert handed_in.feedback_page("bela", LESSON).stat().st_ctime_ns == before
+
+
+def test_late_work_loses_by_the_score_that_it_has_now(handed_in: Course) -> None:
+    """Under a rule that leaves late work nothing, points given by hand are no exception."""
+    with (handed_in.root / "nbgrader_config.py").open("a") as config:
+        config.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    with open_gradebook(handed_in) as book:
+        book.find_assignment(LESSON).duedate = datetime(2026, 1, 1)
+        book.find_submission(LESSON, "ada").timestamp = datetime(2026, 1, 2)
+        book.db.commit()
+    with PageMaker(handed_in, print) as pages:
+        give(handed_in)
+        pages.add(LESSON, "ada")
+    with open_gradebook(handed_in) as book:
+        assert book.find_submission_notebook(LESSON, LESSON, "ada").late_submission_penalty == 9.5
+    assert "9.5" in handed_in.feedback_page("ada", LESSON).read_text(encoding="utf-8")
 
 
 def test_what_a_killed_run_left_is_made_by_the_next(
