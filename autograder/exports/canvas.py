@@ -20,6 +20,8 @@ from autograder.reports.csv_file import csv_text
 COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 POINTS = "Points Possible"
 ASSIGNMENT = re.compile(r"(.*) \(\d+\)")
+# Canvas works these out itself, for the course and for each group of assignments, and ignores them in a file.
+TOTAL = re.compile(r".*\b(Current|Final) (Score|Points|Grade)")
 WORD = re.compile(r"[^\W_]+")
 OF_NO_LESSON = {"lesson", "assignment", "notebook", "exercise", "homework", "coursework"}
 SETTING = "c.CanvasExport.columns"
@@ -76,7 +78,8 @@ def column_titles(course: Course, scores: ClassScores, roster: Roster) -> dict[s
 
 
 def _found(lesson: str, headings: Collection[str]) -> str:
-    found = [each for each in headings if each not in COLUMNS and _is_about(lesson, _plain(each))]
+    columns = [each for each in headings if each not in COLUMNS and not TOTAL.fullmatch(each)]
+    found = [each for each in columns if _is_about(lesson, _plain(each))]
     named = [each for each in found if _plain(each).casefold() == lesson.casefold()]
     if len(found) > 1 and len(named) != 1:
         raise CourseError(

@@ -301,7 +301,8 @@ class Watch:
         seconds = seconds_to_wait(spent, self.most, SHARE)
         if seconds:
             at = time.strftime("%H:%M", time.localtime(time.time() + seconds))
-            limits = f"{self.most} attempts and {SHARE / 60:.0f} minutes of grading an hour"
+            attempts = f"{self.most} attempt{'' if self.most == 1 else 's'}"
+            limits = f"{attempts} and {SHARE / 60:.0f} minutes of grading an hour"
             self._note_once(f"{arrival}: waits until {at} ({limits})")
         return not seconds
 

@@ -39,6 +39,13 @@ def test_without_a_column_the_lesson_has_its_own_name(course: Course) -> None:
     assert _titles(course, "Quiz 3 (2)", "Lesson 4 (3)") == ["03_attention"]
 
 
+def test_a_total_that_canvas_works_out_is_no_lessons_column(course: Course) -> None:
+    """A group of assignments may be called like the lesson; scores in its columns would be ignored."""
+    totals = ["Lesson 3 Attention Current Score", "Lesson 3 Attention Unposted Final Points", "Final Grade"]
+    assert _titles(course, "Week three (1)", *totals) == ["03_attention"]
+    assert _titles(course, *totals, "Lesson 3 (88123)") == ["Lesson 3 (88123)"]
+
+
 def test_two_columns_that_could_be_meant_are_refused(course: Course) -> None:
     """The message says where to say which; the lesson's own name decides."""
     with pytest.raises(CourseError, match=r"'Lesson 3 \(1\)' or 'Attention \(2\)'.*c\.CanvasExport\.columns"):
