@@ -1,0 +1,28 @@
+"""A lesson at a glance is readable in a narrow window."""
+
+import pytest
+from chromium import CHROMIUM, browser
+from playwright.sync_api import Browser
+
+from coursework.instant.exercises import exercises_of
+from coursework.instant.glance import ExerciseState, Glance
+
+__all__ = ["browser"]
+# What JupyterLab sets for tables of outputs.
+JUPYTERLAB = ".out table { table-layout: fixed } .out td, .out th { max-width: none; white-space: normal; padding: 0.5em }"
+
+
+@pytest.mark.full("Chromium")
+@pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
+@pytest.mark.parametrize("lesson", ["04_multi_head_attention", "09_modern_llm"])
+def test_nothing_of_the_table_is_cut_off(browser: Browser, lesson: str) -> None:
+    """It stays inside its card, and names break rather than stand out."""
+    words = "not right yet: check({0.name}) says why"
+    states = [ExerciseState(each, "✗", words.format(each)) for each in exercises_of(lesson)]
+    page = browser.new_page(viewport={"width": 360, "height": 700})
+    page.set_content(f"<style>{JUPYTERLAB}</style><div class='out'>{Glance(lesson, states).html}</div>")
+    table, card = (page.locator(each).bounding_box() for each in ("table", "section"))
+    assert table is not None
+    assert card is not None
+    assert table["x"] + table["width"] <= card["x"] + card["width"]
+    page.close()
