@@ -1237,7 +1237,8 @@ print(f"weights: {size / 1e6:.0f} MB")
 for name, read in {"sum": table.sum, "matrix times vector": lambda: F.linear(vector, table)}.items():
     bandwidth = table.nbytes / best(read)  # bytes a second
     print(f"{name}: {bandwidth / 1e9:.1f} GB a second, enough for {bandwidth / size:.0f} tokens a second")
-print(f"your model: {max(rates['32 bits, cache']):.0f} tokens a second")
+whose = "your model" if own is not None else "recorded on another machine, where memory has another speed"
+print(f"{whose}: {max(rates['32 bits, cache']):.0f} tokens a second")
 
 
 def product_time(vector, matrix):
@@ -1251,7 +1252,7 @@ for name, matrix in {"the table": table, "w_q": table[:576]}.items():
 del table, matrix
 
 # %% [markdown]
-# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top.
+# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. (Without the weights, the last number comes from another machine, so don't compare it with the limits of yours.) A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top.
 #
 # With 16 bits the limit is twice as high, and the product with the table, which has to be read from memory, is faster indeed. A matrix that stays inside the processor gains nothing, because there reading isn't what takes the time. (On a processor without instructions for 16 bits, both can be slower.) In a layer, the matrices are small and the calls are many, so that 16 bits bring little. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
 
