@@ -139,10 +139,11 @@ def _alone(edit: CodeEdit, others: Sequence[CodeEdit], lines: Sequence[str]) -> 
 
 
 def _all_wrong(edits: Sequence[CodeEdit], lines: Sequence[str]) -> list[Told]:
-    """Return places that are all wrong: each line once, and no gap beside a line that is told."""
+    """Return places that are all wrong: each line once, and no gap beside a line if two others are told."""
     places = list({(each.first, each.last): each for each in reversed(edits)}.values())[::-1]
     shown = {line for each in places if each.what != MISSING for line in range(each.first, each.last + 1)}
-    places = [each for each in places if each.what != MISSING or shown.isdisjoint((each.first, each.last))]
+    apart = [each for each in places if each.what != MISSING or shown.isdisjoint((each.first, each.last))]
+    places = apart if len(apart) > 1 else places  # one line alone would not be enough
     found = []
     for edit in places:
         also = " and ".join(spoken(other.first, other.last) for other in places if other is not edit)

@@ -140,7 +140,8 @@ def label(cell: Cell, node: ast.AST) -> str:
     if isinstance(parent, ast.keyword):
         return f"`{parent.arg}`"
     if isinstance(parent, ast.Call):
-        return "dimension" if callee(parent) in BY_DIMENSION else "argument"
+        is_text = isinstance(getattr(node, "value", None), str)  # `split` is of `re` too
+        return "dimension" if callee(parent) in BY_DIMENSION and not is_text else "argument"
     sort = {str: "text", bool: "value", type(None): "value"}.get(type(getattr(node, "value", 0)), "number")
     return next((words for kind, words in LABELS if isinstance(parent, kind)), sort)
 

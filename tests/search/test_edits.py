@@ -13,6 +13,7 @@ from autograder.model.exercise import Exercise, Lesson
 from autograder.search.donors import donor_edits
 from coursework.edits.cell import MISSING, Cell, CodeEdit
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
+from coursework.edits.values import label
 
 COURSE = Course(ROOT)
 LESSONS = {name: load_lesson(COURSE, name) for name in COURSE.lessons()}
@@ -81,6 +82,14 @@ def test_an_edit_knows_its_line_and_its_kind(line: str, number: int, what: str) 
     """The likeliest edit that gives a line is shown where the line stands, under the right name."""
     edits = changed(found(SOURCE), SOURCE, line)
     assert (edits[0].first, edits[0].last, edits[0].what) == (number, number, what)
+
+
+def test_a_text_is_no_dimension() -> None:
+    """`split` cuts a tensor along a dimension, and a text at a pattern."""
+    for source, said in (("re.split('x', text)", "argument"), ("x.split(2, 1)", "dimension")):
+        cell = Cell(source)
+        constants = [node for node in cell.nodes if isinstance(node, ast.Constant)]
+        assert {label(cell, node) for node in constants} == {said}
 
 
 def test_statements_are_left_out_moved_and_put_in() -> None:

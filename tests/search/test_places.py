@@ -92,3 +92,17 @@ def test_what_passes_is_what_was_tried() -> None:
     """A notebook has examples only, and says so."""
     place = Told(5, 5, "", "another `dim`")
     assert blame([place], "every example") == "Every example passes with another `dim` in line 5."
+
+
+def test_a_line_is_not_said_to_be_enough_where_something_is_missing_beside_it() -> None:
+    """With the line alone, the answer would still be wrong."""
+    line = found(2, "g(x)", "g(x) / 2", "another index").edits[0]
+    start = SOURCE.index("    b =")
+    gap = CodeEdit(((start, start, "    keep(a)\n"),), 2, 3, MISSING, 2.0)
+    said = blame(told([Found((line, gap), SOURCE)], SOURCE))
+    assert said == (
+        "Line 2 is wrong and something is missing between lines 2 and 3. With both changed, everything passes."
+    )
+    other = found(4, "k(b)", "k(b) / 2", "another index").edits[0]
+    lines = told([Found((line, gap, other), SOURCE)], SOURCE)
+    assert [(each.first, each.last) for each in lines] == [(2, 2), (4, 4)]
