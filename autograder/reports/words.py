@@ -22,9 +22,14 @@ from autograder.model.report import (
     State,
 )
 from autograder.model.text import clean
+from coursework.edits.places import blame
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
-OTHER_NUMBERS: Final = "(In other checks, the numbers differ.)"
+OTHER_NUMBERS: Final = "(In other checks, this message has other numbers.)"
+PARTLY: Final = {  # what follows the number of checks that passed, where some did
+    Outcome.FAILED: ", {failed} failed.",
+    Outcome.ERROR: ". In the rest, your code raised an error. The message below says where.",
+}
 _NUMBER = re.compile(r"(?<!line )(?<![\d.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")  # a line of code is no mere number
 _COUNTED = re.compile(r"\d+ of \d+ entries (are|is) wrong")
 
@@ -114,9 +119,10 @@ def sentence(exercise: ExerciseReport) -> str:
     if exercise.is_skipped:
         return "This exercise is optional, and you left it as it was."
     failed, count = len(exercise.failures), len(exercise.checks)
-    if exercise.outcome is not Outcome.FAILED or not 0 < failed < count:
+    ended = PARTLY.get(exercise.outcome)
+    if ended is None or not 0 < failed < count:
         return wording(exercise).sentence
-    return f"Part of it works: {count - failed} of {count} checks passed, {failed} failed."
+    return f"Part of it works: {count - failed} of {count} checks passed{ended.format(failed=failed)}"
 
 
 def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
@@ -124,7 +130,7 @@ def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
     if exercise.outcome is not Outcome.FAILED:
         return ""
     advice: dict[str, str] = _WORDS["next step in a terminal" if in_terminal else "next step"]
-    return advice["named" if exercise.misconceptions else "failed checks"]
+    return advice["named" if exercise.misconceptions or exercise.lines else "failed checks"]
 
 
 def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:
@@ -172,7 +178,7 @@ def failures(checks: Iterable[CheckReport]) -> list[Failure]:
 
 
 def first_message(exercise: ExerciseReport) -> str:
-    """Return the first mistake, or else the first message about a failed check; empty if there is none."""
-    told = [mistake.title for mistake in exercise.misconceptions]
+    """Return the first mistake, else the lines to change, else the first message about a failed check."""
+    told = [*(mistake.title for mistake in exercise.misconceptions), blame(exercise.lines)]
     told += [failure.message for failure in failures(exercise.checks)]
     return "" if exercise.outcome.is_pending else next(filter(None, told), "")

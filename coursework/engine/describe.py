@@ -203,8 +203,13 @@ def pattern(got: Any, want: Any, arguments: Any = ()) -> str | None:
             pair = mine.detach().double(), right.detach().double()
             found = (find(*pair) for find in PATTERNS)
             if said := _term(*pair, arguments) or next(filter(None, found), None):
-                return f"Entry {number} of the result: {said}" if len(leaves) > 1 else said
+                return f"In entry {number} of the result, {_lower(said)}" if len(leaves) > 1 else said
     return None
+
+
+def _lower(sentence: str) -> str:
+    """Return a sentence without the capital that it begins with."""
+    return f"{sentence[0].lower()}{sentence[1:]}"
 
 
 def _term(got: torch.Tensor, want: torch.Tensor, arguments: Any) -> str | None:
@@ -240,7 +245,7 @@ def _factor(got: torch.Tensor, want: torch.Tensor) -> str | None:
     ratio = (got[large] / want[large]).median()
     if not _close(got, want * ratio):
         return None
-    return f"Every number is {times(ratio.item(), 1.0)}: a scale factor is off."
+    return f"Every number is {times(ratio.item(), 1.0)}. Is a factor missing, or one too many?"
 
 
 def _offset(got: torch.Tensor, want: torch.Tensor) -> str | None:

@@ -51,7 +51,7 @@ def test_a_term_of_the_input_is_found() -> None:
 def test_the_entry_of_a_pair_is_named() -> None:
     """Of two results, the one that follows a pattern is told."""
     said = pattern((torch.randn(3, 4, 4), -RIGHT), (RIGHT, RIGHT))
-    assert said == "Entry 1 of the result: Every number has the wrong sign."
+    assert said == "In entry 1 of the result, every number has the wrong sign."
 
 
 def test_equal_or_unrelated_values_have_no_pattern() -> None:

@@ -131,7 +131,7 @@ def test_a_lookup_earns_nothing(name: str) -> None:
         ("token-embedding", "class TokenEmbedding(nn.Module):\n"
          "    def __init__(self, vocab_size, d_model, pad_id=0):\n        super().__init__()\n"
          "        self.embed = nn.Embedding(vocab_size, d_model, padding_idx=pad_id)\n"
-         "    def forward(self, ids):\n        return 3 * self.embed(ids)", "a scale factor is off"),
+         "    def forward(self, ids):\n        return 3 * self.embed(ids)", "Is a factor missing, or one too many?"),
         ("token-embedding", "class TokenEmbedding(nn.Module):\n"
          "    def __init__(self, vocab_size, d_model, pad_id=0):\n        super().__init__()\n"
          "        self.embed = nn.Embedding(vocab_size, d_model, padding_idx=pad_id)\n"

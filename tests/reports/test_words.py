@@ -4,9 +4,18 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome
+from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.model.text import LONGEST, clean
-from autograder.reports.words import OTHER_NUMBERS, WORDING, distinct, failures, next_step, points, sentence
+from autograder.reports.words import (
+    OTHER_NUMBERS,
+    WORDING,
+    distinct,
+    failures,
+    first_message,
+    next_step,
+    points,
+    sentence,
+)
 
 from .sample_work import check
 
@@ -83,6 +92,8 @@ def test_partial_success_is_counted_in_the_sentence() -> None:
     none = part.model_copy(update={"checks": some[2:]})
     assert "2 of 3 checks passed, 1 failed" in sentence(part)
     assert sentence(none) == WORDING[Outcome.FAILED].sentence
+    raised = part.model_copy(update={"outcome": Outcome.ERROR})
+    assert "2 of 3 checks passed. In the rest, your code raised an error" in sentence(raised)
 
 
 def test_only_failed_checks_have_a_next_step() -> None:
@@ -91,7 +102,19 @@ def test_only_failed_checks_have_a_next_step() -> None:
     named = failed.model_copy(update={"misconceptions": [NamedMistake(id="m", title="m")]})
     assert next_step(failed) != next_step(named)
     assert next_step(failed)
+    lines = [WrongLines(first=3, last=3, what="another sign", text="x")]
+    assert next_step(failed.model_copy(update={"lines": lines})) == next_step(named)
     assert next_step(failed.model_copy(update={"outcome": Outcome.TIMEOUT})) == ""
+
+
+def test_the_lines_to_change_say_more_than_a_failed_check() -> None:
+    """They come first where no mistake has a name."""
+    failed = ExerciseReport(id="x", points=1, score=0, outcome=Outcome.FAILED, checks=[_check("a")])
+    lines = [WrongLines(first=3, last=3, what="another sign", text="x")]
+    found = failed.model_copy(update={"lines": lines})
+    assert first_message(found) == "Everything passes with another sign in line 3."
+    named = found.model_copy(update={"misconceptions": [NamedMistake(id="m", title="m")]})
+    assert first_message(named) == "m"
 
 
 def test_messages_that_differ_in_numbers_have_one_cause() -> None:

@@ -48,7 +48,7 @@ exercise = ExerciseChecks(reference=reference.load_from_bert, judge=matches_refe
     Check("same-output", "your layer gives what BERT's attention gives",
           lambda d: _copy(d, 12, 3, paths=[], call=[d.normal(2, 5, 12)] * 3),
           fact("For the same input, the two layers give different outputs: some weight or bias "
-               "was not copied.")),
+               "was not copied as it is.")),
     Check("copied", "later changes to BERT don't change your layer",
           lambda d: _copy(d, 6, 3, afterwards=True)),
     Check("facts", "your layer can still be trained, and BERT is left as it was",

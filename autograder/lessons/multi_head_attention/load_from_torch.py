@@ -64,7 +64,7 @@ exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_ref
     Check("same-output", "both layers give the same output",
           lambda d: _copy(d, 8, 2, call=[d.normal(3, length, 8) for length in (4, 5, 5)], paths=[]),
           fact("For the same input, the two layers give different outputs: some weight or bias "
-               "was not copied.")),
+               "was not copied as it is.")),
     Check("copied", "later changes to the other layer don't change yours",
           lambda d: _copy(d, 6, 2, afterwards=True)),
     Check("facts", "the layer can still be trained, and the other one is left as it was",
