@@ -6,6 +6,7 @@ Without a running kernel, on a page or a slide, a recorded conversation takes it
 from collections.abc import Callable, Sequence
 from html import escape
 from itertools import zip_longest
+from threading import Thread
 from typing import Any, Final
 
 from ipywidgets import HTML, Button, FloatSlider, HBox, Layout, Text, VBox, Widget
@@ -44,14 +45,16 @@ class ChatBox:
 
     `reply(turns, show, temperature, top_p)` answers the last of the turns, which alternate between the
     student and the model, and calls `show` with the id of each token. What it shows becomes the next turn;
-    it is shown with an ellipsis if it doesn't end with `<|im_end|>`. `show` raises `StartedAgainError` once
-    the student has started again: JupyterLab lets a button work while an answer is still being written.
+    it is shown with an ellipsis if it doesn't end with `<|im_end|>`. It runs in a thread of its own, because
+    JupyterLab handles one click of a notebook at a time: `show` raises `StartedAgainError` once the student
+    has started again.
     """
 
     def __init__(self, reply: Reply, *, sampling: bool = True) -> None:
         """Without `sampling`, there are no sliders, and the temperature is 0."""
         self._reply, self.turns = reply, list[str]()
         self._cut = set[int]()  # the turns that ended before the model had finished
+        self.answering: Thread | None = None
         self.question = Text(placeholder="Ask something", layout=Layout(flex="1 1 12em"))
         self.send = Button(description="Send", button_style="primary", layout=_rigid("90px"))
         self.again = Button(description="Start again", layout=_rigid("110px"))
@@ -74,19 +77,25 @@ class ChatBox:
             self._sent(self.send)
 
     def _sent(self, _button: Any) -> None:
-        """Let the model answer what was typed; errors of the student's code stay in the box."""
-        question = self.question.value.strip()
-        if not question:
-            return
-        self.question.value, self.send.disabled = "", True
-        self.turns.append(question)
-        turns = self.turns  # another list once the student starts again
+        """Begin to answer what was typed."""
+        if question := self.question.value.strip():
+            self.question.value, self.send.disabled = "", True
+            self.turns.append(question)
+            self.answering = Thread(target=self._answer, args=(self.turns,), daemon=True)
+            self.answering.start()
+
+    def _answer(self, turns: list[str]) -> None:
+        """Let the model answer the last of the turns; errors of the student's code stay in the box.
+
+        The box has other turns once the student starts again.
+        """
         try:
             stream, ended = smollm.TextStream(smollm.load()), False
 
             def show(token: int) -> None:
                 nonlocal ended
-                self._go_on(turns)
+                if turns is not self.turns:
+                    raise StartedAgainError  # noqa: TRY301 - the student's code comes in between
                 ended = token == END
                 if token >= len(smollm.SPECIAL):
                     stream.add(token)
@@ -101,15 +110,10 @@ class ChatBox:
         except StartedAgainError:
             self._draw()
         except Exception as problem:  # whatever the student's code raises
-            turns.pop()
+            question = turns.pop()
             self._draw(*((f"({_said(problem)})", question) if turns is self.turns else ()))
         finally:
             self.send.disabled = False
-
-    def _go_on(self, turns: list[str]) -> None:
-        """Raise `StartedAgainError` if these are no longer the turns of the conversation."""
-        if turns is not self.turns:
-            raise StartedAgainError
 
     def _begin(self, _button: Any) -> None:
         self.turns = []

@@ -1,5 +1,6 @@
 """The box to talk in shows what a model says, also when the student's code fails."""
 
+import threading
 from typing import Any
 
 import pytest
@@ -26,9 +27,11 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ask(box: ChatBox, question: str) -> None:
-    """Type a question and press the button."""
+    """Type a question, press the button, and wait for the answer."""
     box.question.value = question
     box.send.click()
+    if box.answering:
+        box.answering.join(10)
 
 
 def press(box: ChatBox, event: str) -> None:
@@ -74,7 +77,7 @@ def test_starting_again_stops_an_answer(*, own_error: bool) -> None:
         try:
             for place in range(5):
                 if turns == ["first"] and place == 2:
-                    box.again.click()  # in JupyterLab, from another thread
+                    box.again.click()
                 show(ord("a"))
                 shown.append(turns[-1])
         except Exception:
@@ -88,6 +91,26 @@ def test_starting_again_stops_an_answer(*, own_error: bool) -> None:
     ask(box, "second")
     assert box.turns == ["second", "aaaaa"]
     assert shown == ["first"] * 2 + ["second"] * 5
+
+
+def test_a_click_is_handled_while_an_answer_is_written() -> None:
+    """JupyterLab handles one click after the other, so the first must not wait for the answer."""
+    goes_on = threading.Event()
+
+    def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
+        show(ord("a"))
+        goes_on.wait(10)
+        show(ord("b"))
+
+    box = ChatBox(reply)
+    box.question.value = "first"
+    box.send.click()
+    assert (box.turns, box.send.disabled) == (["first"], True)
+    box.again.click()
+    goes_on.set()
+    assert box.answering is not None
+    box.answering.join(10)
+    assert (box.turns, box.shown.value, box.send.disabled) == ([], "", False)
 
 
 def test_an_answer_that_ends_after_starting_again_is_dropped() -> None:
@@ -180,6 +203,8 @@ def test_enter_sends() -> None:
     press(box, "other")
     assert box.turns == []
     press(box, "submit")
+    assert box.answering is not None
+    box.answering.join(10)
     assert box.turns == ["first", "x"]
 
 
