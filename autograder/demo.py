@@ -124,7 +124,7 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
     more = f", and {len(AHEAD)} who are ahead {later} more" if later > 0 else ""
     count = min(len(rest) + 1, ALL_HANDED_IN)
     console.print(f"a class of {len(NAMES)} hands in {count} lessons{more}", highlight=False)
-    with Pool(sandboxed=problem is None, persistent=True) as pool:
+    with Pool(sandboxed=problem is None) as pool:
         pool.warm_up(course)
         hand_in(course, first, [FIRST])  # alone, so that there is something to read within seconds
         grade_lesson(course, first, pool, console=console, verbose=False)

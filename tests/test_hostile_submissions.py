@@ -183,10 +183,12 @@ def test_hostile_submissions_change_no_other_score(course: Course, tmp_path: Pat
         shutil.copytree(folder, tmp_path / folder.name)
     honest = course.root / "tests/submissions/hostile/flood-output.ipynb"
     _hand_in(here, "m-honest", honest)
-    alone = grade_lesson(here, LESSON, Pool(1, sandboxed=True), console=Console(quiet=True))[0]
+    with Pool(1, sandboxed=True) as pool:
+        alone = grade_lesson(here, LESSON, pool, console=Console(quiet=True))[0]
     for student, attack in enumerate(["exit-hard", "kill-everything", "fork-bomb", "patch-probe"]):
         _hand_in(here, f"{'az'[student % 2]}-{attack}", FOLDER / f"{attack}.ipynb")
-    attempts = grade_lesson(here, LESSON, Pool(2, sandboxed=True), force=True, console=Console(quiet=True))
+    with Pool(2, sandboxed=True) as pool:
+        attempts = grade_lesson(here, LESSON, pool, force=True, console=Console(quiet=True))
     again = next(attempt for attempt in attempts if attempt.student == "m-honest")
     assert [e.score for e in again.report.exercises] == [e.score for e in alone.report.exercises]
     assert not any(attempt.faulty for attempt in attempts)

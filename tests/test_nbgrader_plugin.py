@@ -70,8 +70,8 @@ def test_scores_equal_those_of_a_class_run(
     assert sorted(students) == ["broken", "failing", "faulty", "half", "right", "unanswered"]
     nbgraders = {student: grades(student) for student in students}
     pages = {student: _shown(course, student) for student in students}
-    pool = Pool(1, sandboxed=True, make=make_fake)
-    grade_lesson(course, LESSON, pool, force=True, console=Console(quiet=True))
+    with Pool(1, sandboxed=True, make=make_fake) as pool:
+        grade_lesson(course, LESSON, pool, force=True, console=Console(quiet=True))
     assert {student: grades(student) for student in students} == nbgraders
     assert {student: _shown(course, student) for student in students} == pages
 
@@ -85,7 +85,8 @@ def test_a_class_run_skips_what_nbgrader_graded(course: Course, nbgrader: Comman
     hand_in(course, "alice", **RIGHT)
     assert nbgrader("autograde", LESSON) == 0
     said = StringIO()
-    grade_lesson(course, LESSON, Pool(1, sandboxed=True, make=make_fake), console=Console(file=said))
+    with Pool(1, sandboxed=True, make=make_fake) as pool:
+        grade_lesson(course, LESSON, pool, console=Console(file=said))
     assert said.getvalue().splitlines()[0] == f"{LESSON}: 0 submissions to grade, 1 graded before"
 
 

@@ -138,8 +138,8 @@ class FakeGrader:
     def close(self) -> None:
         """Leave nothing behind."""
 
-    def grade(self, lesson: str, path: Path) -> FakeGraded:
-        """Put the answers into the released notebook, and score each by its words."""
+    def grade(self, lesson: str, path: Path, settled: Report | None = None) -> FakeGraded:
+        """Put the answers into the released notebook, and score each by its words, settled or not."""
         try:
             submitted = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
         except (ValueError, nbformat.reader.NotJSONError) as error:

@@ -1,1 +1,1 @@
-"""The commands of `autograder`, a module for each; `autograder.cli` puts them together."""
+"""The commands of `autograder`; `autograder.cli` puts them together."""

@@ -93,7 +93,7 @@ def grade(
         with (
             ClusterPool(cluster, workers, sandboxed=not unsandboxed)
             if cluster
-            else Pool(workers, sandboxed=not unsandboxed, persistent=True)
+            else Pool(workers, sandboxed=not unsandboxed)
         ) as pool:
             done = grade_lessons(course, names, pool, force=force)
     except KeyboardInterrupt:
@@ -149,26 +149,26 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
 
     if not unsandboxed:
         require_sandbox()
-    pool = Pool(workers, sandboxed=not unsandboxed)
-    done = again.regrade(course, lesson, pool)
-    changed = [each for each in done if each.differences]
-    for each in changed:
-        was, now = each.points
-        click.echo(f"{each.before.student}: {was:g} → {now:g} points")
-        for line in each.differences:
-            click.echo(f"  {line}")
-    graded = f"{len(done)} submission{'' if len(done) == 1 else 's'} graded again"
-    click.echo(f"{lesson}: {graded}, {len(changed)} with changes")
-    if write:
-        try:
-            for line in again.apply(course, lesson, done, pool):
-                click.echo(line)
-        except KeyboardInterrupt:
-            click.echo("\nwhat was written so far stays: the same command goes on from there", err=True)
-            raise
-        click.echo("written" if done else "there was nothing to write")
-    elif done:
-        click.echo("nothing was written; to write this, add --apply")
+    with Pool(workers, sandboxed=not unsandboxed) as pool:
+        done = again.regrade(course, lesson, pool)
+        changed = [each for each in done if each.differences]
+        for each in changed:
+            was, now = each.points
+            click.echo(f"{each.before.student}: {was:g} → {now:g} points")
+            for line in each.differences:
+                click.echo(f"  {line}")
+        graded = f"{len(done)} submission{'' if len(done) == 1 else 's'} graded again"
+        click.echo(f"{lesson}: {graded}, {len(changed)} with changes")
+        if write:
+            try:
+                for line in again.apply(course, lesson, done, pool):
+                    click.echo(line)
+            except KeyboardInterrupt:
+                click.echo("\nwhat was written so far stays: the same command goes on from there", err=True)
+                raise
+            click.echo("written" if done else "there was nothing to write")
+        elif done:
+            click.echo("nothing was written; to write this, add --apply")
 
 
 @click.command(
@@ -261,7 +261,7 @@ def _graded(course: Course, lesson: str | None, file: Path, *, sandboxed: bool) 
 
 
 def _write_page(course: Course, graded: "GradedSubmission", page: Path, *, sandboxed: bool) -> None:
-    from autograder.authoring.files import write
+    from autograder.model.files import write
     from autograder.reports.student_pages import page_of_one
 
     made = page_of_one(course, graded.report, graded.notebook, sandboxed=sandboxed)

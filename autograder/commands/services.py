@@ -89,8 +89,8 @@ def watch(
     inbox = Inbox(
         folder, course.lessons(), is_exchange=folder == exchange.inbound, checks_owner=exchange.checks_owner
     )
-    quick = Pool(workers, sandboxed=not unsandboxed, seconds=QUICK, persistent=True)
-    slow = Pool(1, sandboxed=not unsandboxed, persistent=True)
+    quick = Pool(workers, sandboxed=not unsandboxed, seconds=QUICK)
+    slow = Pool(1, sandboxed=not unsandboxed)
     grader = ArrivalGrader(course, exchange, quick, slow)
     with only_one(course), _stopped_by_signals() as stop:
         click.echo(f"watching {inbox.folder}", err=True)

@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any
 import nbformat
 
 from autograder.grading.grade_submission import Result, grade_submission, with_lines
-from autograder.grading.pool import MAX_SECONDS, MakeGrader, Pool, as_graded, make_grader
+from autograder.grading.pool import MakeGrader, Pool, as_graded, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model import errors
 from autograder.model.attempt import Attempt
@@ -118,15 +118,9 @@ class ClusterPool(Pool):
     """
 
     def __init__(
-        self,
-        cluster: Cluster,
-        workers: int | None = None,
-        *,
-        sandboxed: bool,
-        seconds: float = MAX_SECONDS,
-        program: str = PROGRAM,
+        self, cluster: Cluster, workers: int | None = None, *, sandboxed: bool, program: str = PROGRAM
     ) -> None:
-        super().__init__(workers, sandboxed=sandboxed, seconds=seconds, persistent=True)
+        super().__init__(workers, sandboxed=sandboxed)
         self.cluster, self.program = cluster, program
 
     def _results(

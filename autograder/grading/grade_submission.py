@@ -112,8 +112,7 @@ def _grade(grader: "Grader", submission: Submission) -> tuple["GradedSubmission"
     """Return the graded submission, and the fields of its report that depend on its file."""
     try:
         path = submission.require_file()
-        settled = () if submission.settled is None else (submission.settled,)
-        graded = grader.grade(submission.lesson, path, *settled)
+        graded = grader.grade(submission.lesson, path, submission.settled)
     except SubmissionError as error:
         match error:
             case NothingSubmittedError():

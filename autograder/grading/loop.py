@@ -151,10 +151,7 @@ def submitted_lessons(course: Course) -> list[str]:
 def grade_lessons(
     course: Course, lessons: Sequence[str], pool: Pool, *, force: bool = False, console: Console | None = None
 ) -> Published:
-    """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons.
-
-    The pool should be persistent, so that its workers start once.
-    """
+    """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons."""
     console = console or Console(stderr=True)
     if names := of_no_lesson(course):
         _say(console, f"left out because no lesson has that name: {names}")

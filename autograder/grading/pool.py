@@ -52,10 +52,10 @@ def make_grader(course: Course, sandboxed: bool) -> "Grader":
 class Pool:
     """Grades submissions in `workers` processes, by default one per core.
 
-    Each worker calls `make` once, and grades with what it gives, for at most `seconds` a submission. The
-    workers end with each call of `grade_all`. Those of a `persistent` pool stay until it is closed, because
-    importing torch takes longer than grading. They are replaced when a lesson or the grader has changed, so
-    that a watch of many weeks grades with the checks of today. Use a persistent pool in a `with`.
+    Each worker calls `make` once, and grades with what it gives, for at most `seconds` a submission. Workers
+    start when they are needed and stay until the pool is closed, because importing torch takes longer than
+    grading: use it in a `with`. They are replaced when a lesson or the grader has changed, so that a watch
+    of many weeks grades with the checks of today.
     """
 
     def __init__(
@@ -65,10 +65,9 @@ class Pool:
         sandboxed: bool,
         make: MakeGrader = make_grader,
         seconds: float = MAX_SECONDS,
-        persistent: bool = False,
     ) -> None:
         self.workers = workers or len(os.sched_getaffinity(0))
-        self.sandboxed, self.make, self.seconds, self.persistent = sandboxed, make, seconds, persistent
+        self.sandboxed, self.make, self.seconds = sandboxed, make, seconds
         self._workers: ProcessPool | None = None
         self._versions: dict[str, str] = {}  # of the lessons that these workers have graded
 
@@ -79,14 +78,14 @@ class Pool:
         self.close()
 
     def close(self) -> None:
-        """End the workers of a persistent pool, each of which closes its grader."""
+        """End the workers, each of which closes its grader."""
         if self._workers is not None:
             self._workers.stop()
             self._workers.join()
             self._workers = None
 
     def warm_up(self, course: Course) -> None:
-        """Have persistent workers make their graders, before the first submission comes."""
+        """Have the workers make their graders, before the first submission comes."""
         with self._processes(self.workers) as processes:
             for _ in range(self.workers):
                 processes.schedule(_worker_grader, (self.make, course, self.sandboxed))
@@ -121,7 +120,7 @@ class Pool:
                     yield future.result()
 
     def begin(self, submission: Submission) -> "Future[Result]":
-        """Begin to grade one submission in a persistent pool, and return at once.
+        """Begin to grade one submission, and return at once.
 
         The future's exception is one of `DEATHS` if the worker died or took too long. Nothing else may be
         graded at the moment if `is_outdated`.
@@ -147,7 +146,7 @@ class Pool:
 
     @property
     def is_running(self) -> bool:
-        """Whether there are persistent workers, and they have started."""
+        """Whether the workers have started."""
         return self._workers is not None
 
     def spread(self, function: Callable[..., R], tasks: Sequence[tuple[object, ...]]) -> Iterator[R | None]:
@@ -169,8 +168,8 @@ class Pool:
 
     @contextmanager
     def _processes(self, workers: int) -> Iterator[ProcessPool]:
-        """Give the persistent workers, or new ones: also for what is graded again alone."""
-        if not self.persistent or workers != self.workers:
+        """Give the pool's workers, or as many new ones as are asked for: what is graded again is alone."""
+        if workers != self.workers:
             pool = _start(workers)
             try:
                 yield pool

@@ -74,7 +74,7 @@ class Turn:
 
 
 class ArrivalGrader:
-    """Grades submissions that arrived, in persistent pools, and gives their feedback back.
+    """Grades submissions that arrived, in two pools, and gives their feedback back.
 
     Each student has one turn at a time. A submission that takes longer than the `quick` pool allows, or
     ends its worker there, is graded again in the `slow` one, so that it holds up nobody else.

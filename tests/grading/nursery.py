@@ -55,8 +55,8 @@ def _run(course: Course, seconds: float) -> str:
 
 def _grade(course: Course) -> int:
     try:
-        workers = pool.Pool(2, sandboxed=True, make=make_fake)
-        loop.grade_lesson(course, LESSON, workers, console=Console(quiet=True))
+        with pool.Pool(2, sandboxed=True, make=make_fake) as workers:
+            loop.grade_lesson(course, LESSON, workers, console=Console(quiet=True))
         publish(course, [LESSON])
     except BaseException:
         traceback.print_exc()

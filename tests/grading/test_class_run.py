@@ -34,8 +34,9 @@ def run(course: Course) -> Run:
     """Give a function that runs the class and returns the attempts and the lines printed."""
 
     def run_it(*, force: bool = False, sandboxed: bool = True) -> tuple[list[Attempt], list[str]]:
-        said, pool = StringIO(), Pool(1, sandboxed=sandboxed, make=make_fake)
-        attempts = grade_lesson(course, LESSON, pool, force=force, console=Console(file=said))
+        said = StringIO()
+        with Pool(1, sandboxed=sandboxed, make=make_fake) as pool:
+            attempts = grade_lesson(course, LESSON, pool, force=force, console=Console(file=said))
         return attempts, said.getvalue().splitlines()
 
     return run_it

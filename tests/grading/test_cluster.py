@@ -125,7 +125,8 @@ def test_two_workers_give_what_one_process_gives(real: Course, cluster: Cluster)
     names = ("right", "wrong", "renamed", "twice", "broken", "linked", "absent")
     handed = handed_in(real, *names, lesson=REAL)
     sandboxed = shutil.which("bwrap") is not None
-    alone = results(Pool(1, sandboxed=sandboxed), handed)
+    with Pool(1, sandboxed=sandboxed) as pool:
+        alone = results(pool, handed)
     there = results(ClusterPool(cluster, 1, sandboxed=sandboxed), handed[::-1])
     assert there == alone
     reports = {name: json.loads(text)["report"] for name, (text, _) in there.items()}
@@ -144,10 +145,11 @@ def test_workers_find_the_lines_that_one_process_finds(real: Course, cluster: Cl
     give(real, "wrong", f"{REAL}.ipynb", attention_scores=lambda text: text.replace("-2, -1", "1, 2"))
     (handed,) = handed_in(real, "wrong", lesson=REAL)
     sandboxed = shutil.which("bwrap") is not None
-    ((graded, _),) = Pool(1, sandboxed=sandboxed).grade_all([handed])
+    with Pool(1, sandboxed=sandboxed) as pool:
+        ((graded, _),) = pool.grade_all([handed])
+        alone = list(pool.find_lines([(handed, graded)]))
     sent = json.loads(make_task(handed, sandboxed=True, searched=graded).partition(b"\n")[0])
     assert json.loads(sent["searched"])["student"] == ""
-    alone = list(Pool(1, sandboxed=sandboxed).find_lines([(handed, graded)]))
     there = list(ClusterPool(cluster, 1, sandboxed=sandboxed).find_lines([(handed, graded)]))
     assert there == alone
     assert there[0].report.exercise("attention-scores").lines

@@ -17,6 +17,7 @@ from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
 
 from autograder.grading.pool import Pool
 from autograder.model.course import Course
+from autograder.model.report import Report
 from autograder.reports import feedback_exporter
 from autograder.storage import recorder
 from autograder.storage.attempts import AttemptLog
@@ -162,11 +163,11 @@ def test_kills_leave_what_an_undisturbed_run_leaves(
 class Slow(FakeGrader):
     """Takes its time, so that it can be killed while grading."""
 
-    def grade(self, lesson: str, path: Path) -> FakeGraded:
+    def grade(self, lesson: str, path: Path, settled: Report | None = None) -> FakeGraded:
         """Note which process is at work, and grade after a while."""
         (self.course.root / f"at-work-{os.getpid()}").touch()
         time.sleep(0.3)
-        return super().grade(lesson, path)
+        return super().grade(lesson, path, settled)
 
 
 def make_slow(course: Course, _: bool) -> Any:
@@ -181,10 +182,11 @@ def test_a_worker_that_is_killed_loses_no_score(course: Course) -> None:
         hand_in(course, student, **RIGHT)
     submissions = [Submission(course, student, LESSON, "v") for student in students]
     graded = []
-    for attempt, _ in Pool(2, sandboxed=True, make=make_slow).grade_all(submissions):
-        graded.append((attempt.student, attempt.report.score))
-        if len(graded) == 1:
-            os.kill(_at_work(course), signal.SIGKILL)
+    with Pool(2, sandboxed=True, make=make_slow) as pool:
+        for attempt, _ in pool.grade_all(submissions):
+            graded.append((attempt.student, attempt.report.score))
+            if len(graded) == 1:
+                os.kill(_at_work(course), signal.SIGKILL)
     assert sorted(graded) == [(student, 18.0) for student in students]
 
 
@@ -202,8 +204,9 @@ from grading.test_killed import LESSON, make_slow
 
 course = Course(Path(sys.argv[1]))
 submissions = [Submission(course, "alice", LESSON, "v")] * 400
-for _ in Pool(2, sandboxed=True, make=make_slow).grade_all(submissions):
-    print("one", flush=True)
+with Pool(2, sandboxed=True, make=make_slow) as pool:
+    for _ in pool.grade_all(submissions):
+        print("one", flush=True)
 """
 
 

@@ -24,7 +24,7 @@ class Careful(FakeGrader):
         super().__init__(course)
         (course.root / f"made-{os.getpid()}").touch()
 
-    def grade(self, lesson: str, path: Path) -> FakeGraded:
+    def grade(self, lesson: str, path: Path, settled: Report | None = None) -> FakeGraded:
         """Die, wait, or grade."""
         text, seen = path.read_text(), path.with_name("seen")
         if "once" in text and not seen.exists():
@@ -33,7 +33,7 @@ class Careful(FakeGrader):
         if "slow" in text:
             time.sleep(10_000)
         (self.course.root / f"graded-{os.getpid()}").touch()
-        return super().grade(lesson, path)
+        return super().grade(lesson, path, settled)
 
     def close(self) -> None:
         """Take as long as a real one, and leave a file that says it was closed."""
@@ -82,8 +82,8 @@ def test_a_death_costs_only_the_one_that_causes_it(course: Course) -> None:
         hand_in(course, student, **RIGHT)
     hand_in(course, "killer", double="# right but die")
     hand_in(course, "unlucky", double="# right once")
-    pool = Pool(2, sandboxed=True, make=make_careful)
-    done = grade_all(pool, course, "a", "killer", "b", "unlucky", "c", "d", "e")
+    with Pool(2, sandboxed=True, make=make_careful) as pool:
+        done = grade_all(pool, course, "a", "killer", "b", "unlucky", "c", "d", "e")
     assert {student: result[0].report.score for student, result in done.items()} == {
         "a": 18.0,
         "b": 18.0,
@@ -100,27 +100,32 @@ def test_a_death_costs_only_the_one_that_causes_it(course: Course) -> None:
 def test_a_submission_that_never_ends_is_left_to_a_person(course: Course) -> None:
     """Past the limit its worker is ended, whatever the grader is waiting for."""
     hand_in(course, "slow", double="# slow")
-    done = grade_all(Pool(1, sandboxed=True, make=make_careful, seconds=1), course, "slow")
+    with Pool(1, sandboxed=True, make=make_careful, seconds=1) as pool:
+        done = grade_all(pool, course, "slow")
     assert done["slow"][0].faulty
 
 
 def test_no_sandbox_stops_the_run(course: Course) -> None:
     """The error reaches the caller as it is, and no submission is marked."""
     hand_in(course, "alice", **RIGHT)
-    with pytest.raises(SandboxMissingError, match="no bubblewrap here"):
-        grade_all(Pool(1, sandboxed=True, make=refuse), course, "alice")
+    with (
+        Pool(1, sandboxed=True, make=refuse) as pool,
+        pytest.raises(SandboxMissingError, match="no bubblewrap here"),
+    ):
+        grade_all(pool, course, "alice")
 
 
 def test_nothing_to_grade_starts_nothing() -> None:
     """An empty run yields nothing."""
-    assert list(Pool(2, sandboxed=True, make=make_fake).grade_all([])) == []
+    with Pool(2, sandboxed=True, make=make_fake) as pool:
+        assert list(pool.grade_all([])) == []
 
 
-def test_persistent_workers_grade_one_lesson_after_the_other(course: Course) -> None:
+def test_workers_grade_one_lesson_after_the_other(course: Course) -> None:
     """They are the same processes until the block ends; also where one of them died in between."""
     hand_in(course, "a", **RIGHT)
     hand_in(course, "killer", double="# right but die")
-    with Pool(1, sandboxed=True, make=make_careful, persistent=True) as pool:
+    with Pool(1, sandboxed=True, make=make_careful) as pool:
         for students in (("a",), ("killer", "a")):
             assert grade_all(pool, course, *students)["a"][0].report.score == 18.0
             grade_all(pool, course, "a")
@@ -129,10 +134,10 @@ def test_persistent_workers_grade_one_lesson_after_the_other(course: Course) -> 
             assert {*course.root.glob("graded-*")} == workers
 
 
-def test_persistent_workers_are_made_ready_and_follow_a_change_of_the_checks(course: Course) -> None:
+def test_workers_are_made_ready_and_follow_a_change_of_the_checks(course: Course) -> None:
     """They have imported the checks of an earlier day; the first submission need not wait for them."""
     hand_in(course, "a", **RIGHT)
-    with Pool(1, sandboxed=True, make=make_careful, persistent=True) as pool:
+    with Pool(1, sandboxed=True, make=make_careful) as pool:
         pool.warm_up(course)
         for version in ("v1", "v1", "v2"):
             ((attempt, _),) = pool.grade_all([Submission(course, "a", LESSON, version)])
@@ -141,11 +146,11 @@ def test_persistent_workers_are_made_ready_and_follow_a_change_of_the_checks(cou
     assert len([*course.root.glob("closed-*")]) == 2
 
 
-def test_persistent_workers_are_replaced_after_a_run_that_was_stopped(course: Course) -> None:
+def test_workers_are_replaced_after_a_run_that_was_stopped(course: Course) -> None:
     """Nothing of the run before comes in between; every worker that ends closes its grader."""
     for student in ("a", "b", "c"):
         hand_in(course, student, **RIGHT)
-    with Pool(1, sandboxed=True, make=make_careful, persistent=True) as pool:
+    with Pool(1, sandboxed=True, make=make_careful) as pool:
         results = pool.grade_all([Submission(course, student, LESSON, "v") for student in ("a", "b", "c")])
         next(results)
         results.close()
@@ -159,7 +164,7 @@ def test_a_search_that_ends_its_worker_costs_no_other_submission_its_lines(cours
     """What was graded stays as it was, and the others are searched."""
     for student, answer in (("ada", "half"), ("ben", "once"), ("eve", "half")):
         hand_in(course, student, double=answer)
-    with Pool(2, sandboxed=True, make=make_searching, persistent=True) as pool:
+    with Pool(2, sandboxed=True, make=make_searching) as pool:
         graded = grade_all(pool, course, "ada", "ben", "eve")
         todo = [(Submission(course, name, LESSON, "v"), attempt) for name, (attempt, _) in graded.items()]
         found = {attempt.student: attempt for attempt in pool.find_lines(todo)}

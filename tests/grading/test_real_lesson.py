@@ -71,7 +71,8 @@ def marks(course: Course) -> dict[str, dict[str, tuple[float | None, bool]]]:
 def run_of_class(course: Course, workers: int = 1) -> list[Attempt]:
     """Grade the class, whether it was graded before or not, and return the attempts."""
     quiet = Console(quiet=True)
-    return [*grade_lesson(course, LESSON, Pool(workers, sandboxed=True), force=True, console=quiet)]
+    with Pool(workers, sandboxed=True) as pool:
+        return [*grade_lesson(course, LESSON, pool, force=True, console=quiet)]
 
 
 def graded(course: Course, workers: int) -> dict[str, Report]:

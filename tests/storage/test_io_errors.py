@@ -26,12 +26,12 @@ pytestmark = pytest.mark.usefixtures("same_grader")
 
 
 @pytest.fixture
-def run(course: Course) -> Run:
+def run(course: Course) -> Iterator[Run]:
     """Hand in for three students; give a function that runs the class."""
     for student in ("alice", "bob", "carl"):
         hand_in(course, student, **RIGHT)
-    pool = Pool(1, sandboxed=True, make=make_fake)
-    return lambda: grade_lesson(course, LESSON, pool, console=Console(quiet=True))
+    with Pool(1, sandboxed=True, make=make_fake) as pool:
+        yield lambda: grade_lesson(course, LESSON, pool, console=Console(quiet=True))
 
 
 def _full_the_second_time(insert: Callable[..., None]) -> Callable[..., None]:

@@ -77,7 +77,8 @@ def run(course: Course) -> Run:
 
     def run_it(**how: Any) -> list[Attempt]:
         quiet = Console(file=StringIO())
-        return grade_lesson(course, LESSON, Pool(1, sandboxed=True, make=make_fake), console=quiet, **how)
+        with Pool(1, sandboxed=True, make=make_fake) as pool:
+            return grade_lesson(course, LESSON, pool, console=quiet, **how)
 
     return run_it
 

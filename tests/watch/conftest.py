@@ -25,11 +25,11 @@ __all__ = ["book", "built", "course", "grades", "same_grader"]
 class SleepyGrader(FakeGrader):
     """A fake grader that takes ten seconds for an answer with the word `sleep`."""
 
-    def grade(self, lesson: str, path: Path) -> FakeGraded:
+    def grade(self, lesson: str, path: Path, settled: Report | None = None) -> FakeGraded:
         """Sleep, and grade by words."""
         if "sleep" in path.read_text(encoding="utf-8"):
             time.sleep(10)
-        return super().grade(lesson, path)
+        return super().grade(lesson, path, settled)
 
 
 def make_sleepy(course: Course, _: bool) -> Any:
@@ -119,8 +119,8 @@ def look(course: Course, same_grader: None) -> Look:
     ) -> Told:
         ticks: Iterator[float] = iter(float(30 * n) for n in range(10_000))
         told = Told()
-        first = Pool(workers, sandboxed=True, make=make, seconds=quick, persistent=True)
-        slow = Pool(1, sandboxed=True, make=make, persistent=True)
+        first = Pool(workers, sandboxed=True, make=make, seconds=quick)
+        slow = Pool(1, sandboxed=True, make=make)
         exchange = CourseExchange(course, folder)
         grader = ArrivalGrader(course, exchange, first, slow)
         is_exchange = folder == exchange.inbound
