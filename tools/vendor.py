@@ -20,7 +20,7 @@ from typing import Final
 
 from pydantic import BaseModel, TypeAdapter
 
-from autograder.authoring.files import write
+from autograder.model.files import write
 
 MANIFEST: Final = Path(__file__).with_name("vendor.json")
 ROOT: Final = Path(__file__).resolve().parent.parent

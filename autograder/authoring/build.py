@@ -11,7 +11,6 @@ import nbformat
 
 from autograder.authoring.examples import FOLDER, examples_current, examples_files, examples_place
 from autograder.authoring.execute import run
-from autograder.authoring.files import files_in, write
 from autograder.authoring.minutes import sittings
 from autograder.authoring.notebook import (
     as_text,
@@ -31,6 +30,7 @@ from autograder.lessons.loading import with_checks
 from autograder.model.course import Course
 from autograder.model.errors import CourseError, OutOfDateError
 from autograder.model.exercise import Lesson
+from autograder.model.files import files_in, write
 from autograder.model.lesson_text import LessonText, read_lesson
 
 

@@ -6,10 +6,10 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autograder import lessons
-from autograder.authoring.files import write
 from autograder.authoring.rules import EXERCISE_ID, belongs_to_exercise
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.files import write
 from autograder.model.lesson_text import LessonText, read_lesson
 
 

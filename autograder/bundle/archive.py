@@ -16,10 +16,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-from autograder.authoring.files import write, zipped
 from autograder.guard import refuse_secrets
 from autograder.model.course import Course
 from autograder.model.errors import BundleError
+from autograder.model.files import write, zipped
 from autograder.site.build import site
 
 FOLDER: Final = "transformer-lessons"

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from autograder.authoring.files import write
 from autograder.exports import AUTOGRADER
 from autograder.exports.canvas import SETTING, canvas_csv, column_titles
 from autograder.exports.class_scores import ClassScores, class_scores, course_csv, nbgrader_csv
@@ -13,6 +12,7 @@ from autograder.exports.moodle import feedback_zip, worksheet
 from autograder.exports.roster import Person, Roster
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
+from autograder.model.files import write
 from autograder.storage.class_list import class_list
 
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"

@@ -18,9 +18,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from autograder.authoring.files import files_in, zipped
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
+from autograder.model.files import files_in, zipped
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.words import (
     NO_SANDBOX,

@@ -11,11 +11,11 @@ An empty grade leaves Moodle's as it is, and a grade above the maximum is ignore
 
 import re
 
-from autograder.authoring.files import zipped
 from autograder.exports.class_scores import LessonScores
 from autograder.exports.roster import Person, Roster
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.files import zipped
 from autograder.reports.csv_file import csv_text
 
 GRADE, MAXIMUM = "Grade", "Maximum Grade"

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_raw_cell
 
-from autograder.authoring.files import write
 from autograder.authoring.notebook import as_text
 from autograder.lecture import paging
 from autograder.lecture.breaks import ANNOUNCES, paged
@@ -32,6 +31,7 @@ from autograder.lecture.paging import (
 from autograder.lecture.prose import blocks, split, without_task
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.files import write
 from autograder.model.lesson_text import CellKind, LessonCell, LessonText, read_lesson
 from autograder.submissions.released import own_notebook
 

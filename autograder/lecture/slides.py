@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from nbconvert import SlidesExporter
 
-from autograder.authoring.files import write
 from autograder.lecture.pages import slide_notebook, solved_lesson
 from autograder.lecture.paging import IMAGE
 from autograder.model.course import Course
 from autograder.model.errors import LectureError
+from autograder.model.files import write
 from autograder.reports.mathml import converted
 
 HERE: Final = Path(__file__).parent

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from autograder.authoring.files import files_in
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
+from autograder.model.files import files_in
 from autograder.model.nbgrader_config import outside_totals, settings
 from autograder.model.report import Report, State
 from autograder.reports.class_answers import read_answers

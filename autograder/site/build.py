@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Final
 
-from autograder.authoring.files import files_in, write
 from autograder.guard import refuse_secrets
 from autograder.lecture.pages import solved_lesson
 from autograder.model.course import Course
+from autograder.model.files import files_in, write
 from autograder.model.nbgrader_config import outside_totals
 from autograder.reports.templating import render
 from autograder.site.page import LessonPage

@@ -11,8 +11,8 @@ from conftest import ROOT
 from PIL import Image
 from playwright.sync_api import Browser, Page
 
-from autograder.authoring.files import write
 from autograder.model.course import Course
+from autograder.model.files import write
 from autograder.site.build import site
 
 __all__ = ["browser"]

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from autograder.authoring.files import files_in, write
+from autograder.model.files import files_in, write
 
 
 def test_a_file_is_written_once(tmp_path: Path) -> None:
