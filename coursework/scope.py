@@ -40,13 +40,12 @@ NEEDS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-HOMES: Final = (stand_ins, stand_ins_models)  # examples are made again when one of these changes
-ALL_HOMES: Final = (stand_ins_modern, stand_ins_models, stand_ins)
+HOMES: Final = (stand_ins_modern, stand_ins_models, stand_ins)
 
 
 def stand_in(name: str) -> object:
     """Return the stand-in for a part."""
-    home = next(home for home in ALL_HOMES if hasattr(home, name))
+    home = next(home for home in HOMES if hasattr(home, name))
     found: object = getattr(home, name)
     return found
 
@@ -58,14 +57,14 @@ def keep_handed_out(lesson: str) -> None:
     For the sandbox, where an answer is not to be taken from them. There is no way back in this process.
     """
     handed_out = {name for names in wanted(lesson).values() for name in names}
-    kept = [vars(home).get(name) for home in ALL_HOMES for name in handed_out]
-    places = {home.__name__ for home in ALL_HOMES}
+    kept = [vars(home).get(name) for home in HOMES for name in handed_out]
+    places = {home.__name__ for home in HOMES}
     if any(part is not None and part.__module__ == stand_ins_models.__name__ for part in kept):
         places -= {stand_ins_models.__name__}  # a model comes with the layers that it is made of
     for module in [each for name, each in sys.modules.items() if name.startswith("coursework.")]:
         for name, value in list(vars(module).items()):
             own = name in ORIGIN or (isinstance(value, type) and value.__module__ in places)
-            ours = getattr(value, "__module__", "") in {home.__name__ for home in ALL_HOMES}
+            ours = getattr(value, "__module__", "") in {home.__name__ for home in HOMES}
             if own and ours and all(value is not part for part in kept):
                 delattr(module, name)
 

@@ -25,7 +25,7 @@ from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Exercise, Lesson, Mistake
 from autograder.model.lesson_text import read_lesson
 from coursework import scope
-from coursework.engine import compare, observe, operations, parts, products
+from coursework.engine import compare, modern_parts, observe, operation, operations, parts, products, values
 from coursework.engine import examples as engine_examples
 from coursework.engine.compare import is_right
 from coursework.engine.examples import SEED, Signature, matching, sign
@@ -39,6 +39,8 @@ from coursework.instant.exercises import digest_of
 
 FOLDER = Path("coursework/examples")
 MOST_PAIRS = 1500
+# What decides the results and signatures of examples, besides the stand-ins and the lesson's own modules.
+ENGINE = (compare, engine_examples, modern_parts, observe, operation, operations, parts, products, values)
 Tensors = dict[str, torch.Tensor]
 
 
@@ -95,8 +97,7 @@ def examples_current(root: Path, lesson: Lesson) -> bool:
 def made_from(lesson: Lesson) -> str:
     """Return a digest of all that examples are made from: inputs, answers, references, mistakes, our code."""
     digest = hashlib.sha256()
-    modules = (compare, draw, engine_examples, observe, operations, parts, products, *scope.HOMES)
-    ours = [Path(each.__file__ or "") for each in modules]
+    ours = [Path(each.__file__ or "") for each in (draw, *ENGINE, *scope.HOMES)]
     folders = sorted({each.module.parent for each in lesson.exercises if each.module})
     references = [folder / "reference.py" for folder in folders]
     for path in (Path(__file__), *ours, *filter(Path.is_file, references)):
@@ -106,8 +107,8 @@ def made_from(lesson: Lesson) -> str:
         shown = [(each.picture, each.shown) for each in exercise.examples]
         mistakes = [(each.id, each.title, each.hint, each.edits, each.also) for each in exercise.mistakes]
         digest.update(repr((exercise.id, exercise.answer, shown, mistakes)).encode())
-        for operation in _operations(lesson, exercise):
-            digest.update(pack(packed(operation)))
+        for asked in _operations(lesson, exercise):
+            digest.update(pack(packed(asked)))
     return digest.hexdigest()
 
 

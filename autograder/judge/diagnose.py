@@ -205,13 +205,14 @@ class _Search:
         return list(found.values()) if len(found) == 1 else []
 
     def explain_missed(self) -> list[Mistake]:
-        """Return two mistakes that explain all, where an exception that is expected did not come.
+        """Return two mistakes that explain all, where an exception that is expected did not come, or another.
 
-        Where others came, two mistakes that raise anything at all would be too easily found.
+        Where exceptions came and none is expected, two mistakes that raise anything at all would be too
+        easily found.
         """
-        missed = [item.expected.raised and not item.got.raised for item in self._failures()]
+        missed = any(item.expected.raised for item in self._failures())
         others = any(i.got.raised and not i.expected.raised for i in self._failures())
-        return self.explain_all(2) if any(missed) and not others else []
+        return self.explain_all(2) if missed and not others else []
 
     def _failures(self) -> list[Evidence]:
         return [item for item in self.evidence if not item.passed]

@@ -21,7 +21,6 @@ from coursework import scope
 from coursework.exclusions import DERIVATIVES, EXCLUSIONS
 
 PACKAGE = "autograder.lessons"
-NOT_EXERCISES = ("reference", "fixtures")
 CHECK_ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -86,7 +85,7 @@ def _package(lesson: str) -> ModuleType:
 def _exercise_modules(package: ModuleType) -> dict[str, ModuleType]:
     """Return the modules that declare an exercise, by its id."""
     names = [found.name for found in pkgutil.iter_modules(package.__path__)]
-    modules = {name: _submodule(package, name) for name in names if name not in NOT_EXERCISES}
+    modules = {name: _submodule(package, name) for name in names}
     return {
         name.replace("_", "-"): module
         for name, module in modules.items()

@@ -65,6 +65,8 @@ KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
     "log_softmax": ("dim=-1",),
     "var": ("unbiased=False", "correction=0", "keepdim=True", "unbiased=False, keepdim=True"),
     "std": ("unbiased=False", "correction=0", "keepdim=True", "unbiased=False, keepdim=True"),
+    "var_mean": ("unbiased=False", "correction=0", "keepdim=True"),
+    "std_mean": ("unbiased=False", "correction=0", "keepdim=True"),
     "zeros": ("dtype=torch.long", "dtype=torch.bool"),
     "ones": ("dtype=torch.bool", "dtype=torch.long"),
     "full": ("dtype=torch.long",),

@@ -76,6 +76,8 @@ def _parts(value: Any, heading: str = "") -> Iterator[tuple[str, Any]]:
             yield from _parts(item, f"{heading}[{number}]")
     elif isinstance(value, Mapping) and any(isinstance(v, torch.Tensor) for v in value.values()):
         for key, item in value.items():
+            if isinstance(item, bool):
+                continue  # what is true of the answer besides its numbers: a message says that
             yield from _parts(item, f"{heading}[{key!r}]" if heading or not isinstance(key, str) else key)
     elif isinstance(value, torch.Tensor) and value.dim() > 2:
         for number, item in enumerate(value[:MOST_ROWS]):

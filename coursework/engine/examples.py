@@ -79,6 +79,24 @@ class Example:
 
 
 @dataclass(frozen=True)
+class Recognised:
+    """The likeliest known mistake, from results on the examples of an exercise.
+
+    Attributes:
+        title, hint: those of the mistake.
+        alike: titles of other mistakes that give exactly these results.
+        are_two: whether exactly these results are those of two known mistakes that were made together.
+        places: which of the results are wrong as this mistake alone makes them.
+    """
+
+    title: str
+    hint: str
+    alike: Sequence[str]
+    are_two: bool
+    places: Sequence[int]
+
+
+@dataclass(frozen=True)
 class ExampleSet:
     """All examples of one exercise, with the mistakes that show on them."""
 
@@ -87,26 +105,36 @@ class ExampleSet:
     examples: Sequence[Example]
     mistakes: Sequence[KnownMistake]
 
-    def recognise(self, got: Sequence[Observation]) -> tuple[str, str] | None:
-        """Return title and hint of the likeliest known mistake, None if no wrong result is known.
+    def recognise(self, got: Sequence[Observation]) -> Recognised | None:
+        """Return the likeliest known mistake, None if no wrong result is known.
 
         That is the one that gives exactly these results. Of two that were made together, it is the one that
         explains more of the results by itself. Where several were made, it is the one that explains most.
         """
         pairs = zip(got, self.examples, strict=True)
         signatures = [sign(seen, example.expected) for seen, example in pairs]
-        exact = next((each for each in self.mistakes if matching(signatures, each.signatures)), None)
+        same = [each for each in self.mistakes if matching(signatures, each.signatures)]
+        exact = same[0] if same else None
         if exact and len(exact.titles) > 1 and not any(map(_tells, got, self.examples)):
             exact = None  # whatever loses the result looks like this
-        if exact and (exact.either or len(exact.titles) == 1):
-            return exact.titles[0], exact.hints[0]
         single = [each for each in self.mistakes if each.either or len(each.titles) == 1]
-        if exact:
-            single = [each for each in single if each.titles[0] in exact.titles]
-        likeliest = max(single, key=lambda each: _explained(signatures, each.signatures), default=None)
-        if likeliest and _explained(signatures, likeliest.signatures):
-            return likeliest.titles[0], likeliest.hints[0]
-        return (exact.titles[0], exact.hints[0]) if exact else None
+        known = exact
+        if exact is None or exact not in single:
+            parts = [each for each in single if exact is None or each.titles[0] in exact.titles]
+            most = max(parts, key=lambda each: len(_explained(signatures, each.signatures)), default=None)
+            known = most if most and _explained(signatures, most.signatures) else exact
+        if known is None:
+            return None
+        title = known.titles[0]
+        forms = [_explained(signatures, each.signatures) for each in single if each.titles[0] == title]
+        either = [each.titles[1:] for each in same if each.either and each.titles[0] == title]
+        return Recognised(
+            title,
+            known.hints[0],
+            alike=either[0] if either else (),
+            are_two=exact is not None and exact not in single,
+            places=sorted(set().union(*forms)),
+        )
 
 
 def _tells(got: Observation, example: Example) -> bool:
@@ -114,10 +142,10 @@ def _tells(got: Observation, example: Example) -> bool:
     return got.raised is None and got.value is not None and not is_right(got, example.expected)
 
 
-def _explained(got: Sequence[Signature], known: Sequence[Signature]) -> int:
-    """Return how many wrong results are those of a mistake."""
-    pairs = zip(got, known, strict=True)
-    return sum(one.form != RIGHT and one.matches(other) for one, other in pairs)
+def _explained(got: Sequence[Signature], known: Sequence[Signature]) -> set[int]:
+    """Return the places of the wrong results that are those of a mistake."""
+    pairs = enumerate(zip(got, known, strict=True))
+    return {place for place, (one, other) in pairs if one.form != RIGHT and one.matches(other)}
 
 
 def matching(some: Sequence[Signature], others: Sequence[Signature]) -> bool:

@@ -28,7 +28,7 @@ PRODUCTS = frozenset(
 class Embed(FunctionGradients):
     """Call the function with `args`, ids (B, S) and a table (V, D); some row must be unused.
 
-    The result is `output`, `matrix product`, whether the function multiplies by the table, and with a
+    The result is `output`, `product`, whether the function multiplies by the table, and with a
     `cotangent` (B, S, D) also `gradients`, one for each argument. A product is read from `spoilt`, what
     the function gives for a table with NaN in unused rows. That a product function was called with
     that table is about the process itself, and stays a claim.
@@ -44,13 +44,13 @@ class Embed(FunctionGradients):
         spoilt[unused] = torch.nan
         with _ProductsWith(spoilt) as products:
             output = embed(ids, spoilt)
-        return {**found, "spoilt": output, "matrix product": products.seen}
+        return {**found, "spoilt": output, "product": products.seen}
 
     def read(self, value: Any) -> Any:
         """Return the output, any gradients, and whether what was spoilt shows."""
         found = {key: value[key] for key in value if key != "spoilt"}
         multiplied = not torch.isfinite(value["spoilt"]).all()
-        return {**found, "matrix product": bool(value["matrix product"] or multiplied)}
+        return {**found, "product": bool(value["product"] or multiplied)}
 
 
 class _ProductsWith(TorchFunctionMode):

@@ -29,8 +29,7 @@ from coursework.engine.draw import (
     picture_of,
     tables_of,
 )
-from coursework.engine.examples import RIGHT as RIGHT_FORM
-from coursework.engine.examples import Example, ExampleSet, matching, sign
+from coursework.engine.examples import Example, ExampleSet
 from coursework.engine.exceptions import StudentCell
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.operations import ModuleOperation
@@ -41,7 +40,7 @@ SAY_ALL = ("mask", "source")  # pictures that show every number
 MOST_PRINTED = 2000  # characters
 COUNTS = {1: "the example", 2: "both examples"}
 PASSED = "Right on {count}. Grading uses other sizes and other numbers."
-SAME_RESULT = "Another mistake gives the same result: {}"
+SAME_RESULT = " Another mistake gives the same result: {}"
 RAISED_IN = "The exception came in line {line}."
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
 
@@ -145,16 +144,17 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
         return Card(examples.name, passed=True, headline=PASSED.format(count=count))
     nothing = all(seen.raised is None and seen.value is None for seen in got)  # not what some mistake loses
     mistake = None if nothing else examples.recognise(got)
-    told = [pairs[place] for place in _shown_on(examples, mistake[0], got)] if mistake else []
+    told = [pairs[place] for place in mistake.places] if mistake else []
     example, seen = min(told or wrong, key=lambda pair: (_is_lost(*pair), _is_empty(pair[0]), _size(pair[0])))
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
     if mistake:
-        title, hint = mistake
-        others = [*map(_sentence, _others_alike(examples, title, got))]
-        raised = all(seen.raised for _, seen in wrong)  # many mistakes end in one exception
-        title = " Or: ".join([_sentence(title), *(others if raised else [])])
-        hint = hint if raised else " ".join([hint, *map(SAME_RESULT.format, others)]).strip()
+        title, hint = _sentence(mistake.title), mistake.hint
+        others = "".join(SAME_RESULT.format(_sentence(each)) for each in mistake.alike)
+        if all(seen.raised for _, seen in wrong):  # many mistakes end in one exception
+            title += others
+        else:
+            hint = f"{hint}{others}".strip()
     else:
         title = (
             TOOK_TOO_LONG
@@ -169,15 +169,9 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     card = Card(examples.name, False, headline, title, hint, mistake is not None, shown)
     if seen.raised and mistake and not took_too_long(seen):
         return _with_line(card, seen.raised, source)
-    may_search = not _are_two(examples, got) and all(_is_wrong_value(*pair) for pair in wrong)
+    are_two = mistake is not None and mistake.are_two
+    may_search = not are_two and all(_is_wrong_value(*pair) for pair in wrong)
     return replace(card, may_search=may_search)
-
-
-def _are_two(examples: ExampleSet, got: Sequence[Observation]) -> bool:
-    """Return whether exactly these results are those of two known mistakes that were made together."""
-    signatures = [sign(seen, each.expected) for seen, each in zip(got, examples.examples, strict=True)]
-    exact = next((each for each in examples.mistakes if matching(signatures, each.signatures)), None)
-    return exact is not None and len(exact.titles) > 1 and not exact.either
 
 
 def _with_line(card: Card, raised: Raised, source: str) -> Card:
@@ -195,27 +189,6 @@ def _is_wrong_value(example: Example, seen: Observation) -> bool:
 
 def _sentence(title: str) -> str:
     return title if title[-1:] in ".?!" else f"{title}."
-
-
-def _others_alike(examples: ExampleSet, title: str, got: Sequence[Observation]) -> Sequence[str]:
-    """Return the titles of the known mistakes that give exactly the results of this one on every example."""
-    signatures = [sign(seen, each.expected) for seen, each in zip(got, examples.examples, strict=True)]
-    alike = (each for each in examples.mistakes if each.either and each.titles[0] == title)
-    exact = next((each for each in alike if matching(signatures, each.signatures)), None)
-    return exact.titles[1:] if exact else ()
-
-
-def _shown_on(examples: ExampleSet, title: str, got: Sequence[Observation]) -> list[int]:
-    """Return the places of the wrong results that a known mistake of this title gives by itself."""
-    pairs = zip(got, examples.examples, strict=True)
-    signatures = [sign(seen, example.expected) for seen, example in pairs]
-    alone = [each for each in examples.mistakes if each.either or len(each.titles) == 1]
-    known = [each.signatures for each in alone if each.titles[0] == title]
-    return [
-        place
-        for place, one in enumerate(signatures)
-        if one.form != RIGHT_FORM and any(one.matches(signs[place]) for signs in known)
-    ]
 
 
 def _what_is_wrong(compared: Comparison, example: Example) -> str:

@@ -148,7 +148,6 @@ def test_one_mistake_is_named_the_likeliest() -> None:
     assert "loses its dimension" in tried("softmax", no_keepdim).title
     card = tried("softmax", global_maximum)
     assert card.title == "The maximum of the whole tensor is subtracted from every row."
-    assert " Or: " not in card.title
     assert "Another mistake gives the same result: The mean is subtracted, not the maximum." in card.hint
 
 
@@ -162,7 +161,8 @@ def test_an_exception_that_two_mistakes_share_names_both() -> None:
 
     title = tried("decoder", Swapped, name="Decoder").title
     assert title == (
-        "Later layers read the decoder's own vectors, not the memory. Or: The two masks are swapped."
+        "Later layers read the decoder's own vectors, not the memory. "
+        "Another mistake gives the same result: The two masks are swapped."
     )
 
 
@@ -376,6 +376,12 @@ def test_of_many_parts_only_those_that_differ_are_shown() -> None:
     for result in (Observation(right.value[:4]), Observation([torch.ones(2) for _ in range(6)])):
         whole = tables_of(result, right)
         assert only_differing(whole, tables_of(right))[0] == whole
+
+
+def test_parts_of_a_result_go_by_their_names_and_facts_are_left_to_the_message() -> None:
+    """The numbers are drawn; whether, say, a matrix product made them is not."""
+    result = Observation({"output": torch.ones(1, 2, 2), "gradients": [None, torch.ones(2)], "product": True})
+    assert [table.heading for table in tables_of(result)] == ["output[0]", "gradients[0]", "gradients[1]"]
 
 
 def test_numbers_that_do_not_matter_beside_the_others_are_near_zero() -> None:

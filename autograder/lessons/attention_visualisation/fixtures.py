@@ -206,10 +206,11 @@ class InterruptedHereError(Exception):
 class RunSilenced(Operation):
     """Run an attention with given weights while the answer silences one of its heads.
 
-    `sizes` are d_model and the number of heads. The result is the output for x (B, S, D), or, with
-    `facts`, what became of the attention after the context, which `interrupted` leaves by an exception.
-    Whether `output` and `weights` are as before is read from both. Whether weights are `trainable` and
-    `hooks` gone, and whether every `mode` is as it was, is about the attention itself and stays a claim.
+    `sizes` are d_model and the number of heads. The attention is in train mode or, without `train`, in eval
+    mode. The result is the output for x (B, S, D), or, with `facts`, what became of the attention after the
+    context, which `interrupted` leaves by an exception. Whether `output` and `weights` are as before is read
+    from both. Whether weights are `trainable` and `hooks` gone, and whether every `mode` is as it was, is
+    about the attention itself and stays a claim.
     """
 
     sizes: Sequence[int]
@@ -218,12 +219,13 @@ class RunSilenced(Operation):
     head: int
     facts: bool = False
     interrupted: bool = False
+    train: bool = True
 
     arguments_in: ClassVar[Sequence[str]] = ("x",)
     names = frozenset(["output", "weights", "trainable", "hooks", "mode"])
 
     def run(self, answer: Answer) -> Any:
-        attention = MultiHeadAttention(*self.sizes)
+        attention = MultiHeadAttention(*self.sizes).train(self.train)
         for path, value in self.weights.items():
             load(attention, path, value)
         attention = attention.to(self.x.dtype)

@@ -19,7 +19,7 @@ GRADIENT = "The gradient of `table` is missing or wrong. Was the table detached,
 
 def _in_words(seen: Comparison) -> str:
     values = matches_reference()(entry_of(seen, "output"))
-    return values.message or (GRADIENT if seen.got.value["matrix product"] else LOOKUP)
+    return values.message or (GRADIENT if seen.got.value["product"] else LOOKUP)
 
 
 JUDGE = no_side_effects(_in_words, names=("ids", "table"), any_form=True, titled=False)

@@ -44,7 +44,10 @@ class OwnDecoder(nn.Module):
         self.table = nn.Parameter(torch.linspace(0, 9, WORDS * WIDTH).cos().reshape(WORDS, WIDTH))
 
     def forward(
-        self, ids: torch.Tensor, memory: torch.Tensor, self_mask: torch.Tensor | None = None,
+        self,
+        ids: torch.Tensor,
+        memory: torch.Tensor,
+        self_mask: torch.Tensor | None = None,
         memory_mask: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """(B,T), (B,S,WIDTH), masks -> (B,T,WIDTH)."""
@@ -63,17 +66,23 @@ def _means(x: torch.Tensor, mask: torch.Tensor | None, queries: int) -> torch.Te
 class PassParts(ModuleOperation):
     """Build the class with an encoder and a decoder passed in, and call it once with (src, tgt).
 
-    The result holds the table of each part afterwards, the logits, zero at <pad>, and whether the parts
-    are in use, which is about the model itself and stays a claim.
+    Each is passed in alone as well. The result holds the tables of the parts afterwards, the logits, zero at
+    <pad>, and whether the parts are in use, which is about the model itself and stays a claim.
     """
 
     names = frozenset(["encoder", "decoder", "logits"])
 
     def run(self, answer: Answer) -> Any:
+        build = answer.find()
         parts: dict[str, nn.Module] = {"encoder": OwnEncoder(), "decoder": OwnDecoder()}
-        model = answer.find()(*self.init, **parts).eval()
-        used = {f"{name} in use": attribute(model, name) is part for name, part in parts.items()}
-        tables = {f"{name} table": part.get_parameter("table").clone() for name, part in parts.items()}
+        alone: dict[str, nn.Module] = {"encoder": OwnEncoder(), "decoder": OwnDecoder()}
+        model = build(*self.init, **parts).eval()
+        used, tables = {}, {}
+        for name, part in alone.items():
+            other = build(*self.init, **{name: part})
+            used[f"{name} in use"] = attribute(model, name) is parts[name] and attribute(other, name) is part
+            both = [each.get_parameter("table").detach() for each in (parts[name], part)]
+            tables[f"{name} table"] = torch.stack(both)
         src, tgt = self.calls[0]
         logits = model(src, tgt).masked_fill((tgt == 0)[..., None], 0.0)
         return {**used, **tables, "logits": logits}
@@ -81,7 +90,7 @@ class PassParts(ModuleOperation):
     def read(self, value: Any) -> Any:
         found = {key: value[key] for key in ("encoder in use", "decoder in use", "logits")}
         for name, part in (("encoder", OwnEncoder()), ("decoder", OwnDecoder())):
-            found[f"{name} untouched"] = torch.equal(value[f"{name} table"], part.table)
+            found[f"{name} untouched"] = torch.equal(value[f"{name} table"], part.table.expand(2, -1, -1))
         return found
 
 
