@@ -41,13 +41,13 @@ def token_strip(tokens: Sequence[str], *, columns: int = 88) -> Axes:
     return ax
 
 
-def batch_grid(batch: Tensor, words: Sequence[str], *, pad_id: int = 0) -> Axes:
+def batch_grid(batch: Tensor, words: Sequence[str]) -> Axes:
     """Draw ids (B, S) in a grid, each with the word it stands for; padding is grey."""
     rows, columns = batch.shape
     ax = panel(1.15 * columns + 0.4, 0.8 * rows + 0.3)
     for row, ids in enumerate(batch.tolist()):
         for column, number in enumerate(ids):
-            padding = number == pad_id
+            padding = number == 0
             face = "#EDEDED" if padding else to_rgba(QUERY, 0.16)
             ax.add_patch(Rectangle((column - 0.47, row - 0.44), 0.94, 0.88, fc=face, ec="white"))
             colour = MUTED if padding else "black"

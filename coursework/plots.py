@@ -194,7 +194,6 @@ def curves(
     named: Mapping[str, Sequence[float]],
     *,
     labels: tuple[str, str],
-    title: str = "",
     base: int | None = None,
 ) -> Axes:
     """Draw one line per name over `x`; `labels` name the axes, `base` makes `x` logarithmic.
@@ -211,7 +210,7 @@ def curves(
         ax.minorticks_off()
     low, high = min(0.0, *chain(*named.values())), max(chain(*named.values()))
     ax.set_ylim(low, high + 0.06 * (high - low))  # no marker is cut off
-    ax.set(xlabel=labels[0], ylabel=labels[1], title=title)
+    ax.set(xlabel=labels[0], ylabel=labels[1])
     ax.legend(frameon=False)
     return ax
 

@@ -78,19 +78,19 @@ def turned_per_position(encoding: Tensor) -> Tensor:
     return torch.atan2(sine, cosine)
 
 
-def with_base(encoding: Tensor, base: float, *, old: float = 10000.0) -> Tensor:
-    """Redraw an encoding (N, D) of base `old` as it would be with another base.
+def with_base(encoding: Tensor, base: float) -> Tensor:
+    """Redraw an encoding (N, D) of base 10,000 as it would be with another base.
 
     The speed of each pair is measured in the encoding itself, and changed; the hands then turn
     as complex numbers do. Returns: (N, D).
     """
-    speed = turned_per_position(encoding).double() ** (math.log(base) / math.log(old))
+    speed = turned_per_position(encoding).double() ** (math.log(base) / math.log(10000))
     turned = torch.outer(torch.arange(len(encoding), dtype=torch.float64), speed)
     hands = torch.polar(torch.ones_like(turned), turned)
     return torch.view_as_real(hands).flip(-1).flatten(1).to(encoding.dtype)
 
 
-def still_columns(encoding: Tensor, least: float = 0.01) -> int:
-    """Count the columns of an encoding (N, D) whose value moves by less than `least` in all."""
+def still_columns(encoding: Tensor) -> int:
+    """Count the columns of an encoding (N, D) whose value moves by less than 0.01 in all."""
     moved = encoding.amax(dim=0) - encoding.amin(dim=0)
-    return int((moved < least).sum())
+    return int((moved < 0.01).sum())

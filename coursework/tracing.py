@@ -64,7 +64,7 @@ def trace(model: Any, src: Tensor, fed: Tensor) -> dict[str, Tensor]:
     }
 
 
-def draw_model(model: nn.Module, inputs: Sequence[torch.Tensor], depth: int = 2) -> Any:
+def draw_model(model: nn.Module, inputs: Sequence[torch.Tensor]) -> Any:
     """Return a diagram for the notebook to show; print what is missing where there is none."""
     missing = [] if importlib.util.find_spec("torchview") else ["the package torchview"]
     if shutil.which("dot") is None:
@@ -74,6 +74,6 @@ def draw_model(model: nn.Module, inputs: Sequence[torch.Tensor], depth: int = 2)
         say(f"No diagram here: it needs {wanted}. The numbered list above shows the same steps.")
         return None
     torchview = importlib.import_module("torchview")
-    drawn = torchview.draw_graph(model, input_data=list(inputs), depth=depth, device="cpu")
+    drawn = torchview.draw_graph(model, input_data=list(inputs), depth=2, device="cpu")
     drawn.visual_graph.graph_attr["size"] = PAGE
     return drawn.visual_graph

@@ -23,6 +23,7 @@ from coursework.engine.exceptions import StudentCell, say_raised
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.operation import Operation
 from coursework.instant.card import card_of
+from coursework.instant.sources import ORDINARY
 from coursework.source_rules import Refusal
 
 SCORE_STEP = 0.25
@@ -152,7 +153,7 @@ def not_allowed(exercise: Exercise, refusal: Refusal) -> ExerciseReport:
     if refusal.derivative:
         advice = f"Write this exercise without one. {exercise.excludes.instead}"
     else:
-        advice = "Write this exercise with ordinary tensor operations."
+        advice = ORDINARY
     message = f"{refusal.place} {refusal.what}. {advice}"
     report = _report(
         exercise, Outcome.FAILED, 0.0, [_failed(c.id, c.title, message) for c in exercise.checks]

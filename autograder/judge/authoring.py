@@ -102,6 +102,6 @@ def through(name: str, *args: Any, **kwargs: Any) -> CallThrough:
     return CallThrough(args, kwargs, name)
 
 
-def entry(key: str, title: str, judge: Judge, *, weight: float = 1.0) -> Check:
+def entry(key: str, title: str, judge: Judge) -> Check:
     """Return the check of one entry of an `answers` dictionary; underscores of the key become hyphens."""
-    return Check(key.replace("_", "-"), title, lambda _: ReadEntry(key), judge, weight)
+    return Check(key.replace("_", "-"), title, lambda _: ReadEntry(key), judge)

@@ -1,8 +1,8 @@
 """Explainers: each says in a sentence what is wrong with a result, or has nothing to say.
 
-One that breaks on a result of another form is passed over (see `judges.explain`), so none of them
-looks at types first. Where several calls were made, explainers see the list of results first, which
-those of a single call break on, and then the first wrong call alone, which `outputs` breaks on.
+One that breaks on a result of another form is passed over (see `coursework.engine.describe.explain`), so
+none of them looks at types first. Where several calls were made, explainers see the list of results first,
+which those of a single call break on, and then the first wrong call alone, which `outputs` breaks on.
 """
 
 from collections.abc import Mapping

@@ -73,13 +73,6 @@ class ResultsFile:
         except sqlite3.DatabaseError:  # damaged: the next run begins a new one
             self._path.unlink(missing_ok=True)
 
-    def close(self) -> None:
-        """Write what is new, and close the file."""
-        self.save()
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None
-
 
 def _digest(document: bytes) -> str:
     return hashlib.sha256(document).hexdigest()

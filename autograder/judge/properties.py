@@ -134,9 +134,7 @@ def with_settings_kept(judge: Judge) -> Judge:
     return decide
 
 
-def defaults(
-    ask: Callable[[Draw], Sequence[Operation]], weight: float = 0.5, **values: tuple[Any, Any]
-) -> Check:
+def defaults(ask: Callable[[Draw], Sequence[Operation]], **values: tuple[Any, Any]) -> Check:
     """Return the row "defaults": arguments that are left out have the values of the skeleton.
 
     `values` holds for each argument its default, and another value that gives another result.
@@ -158,7 +156,7 @@ def defaults(
                 return failed(said.format(name=name))
         return value
 
-    return Check("defaults", title, asked, decide, weight)
+    return Check("defaults", title, asked, decide, weight=0.5)
 
 
 def each(judge: Judge) -> Judge:

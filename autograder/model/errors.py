@@ -5,7 +5,7 @@ from pathlib import Path
 
 
 class AutograderError(Exception):
-    """Anything that the command line reports in one line, with exit status 2."""
+    """What this program raises; the command line reports it in one line, with exit status 2."""
 
 
 class MachineError(AutograderError):

@@ -31,7 +31,7 @@ class Frame(BaseModel):
 
 
 class RaisedFrame(BaseModel):
-    """An exception, as `probe.observe.describe` puts it."""
+    """An exception, as `coursework.engine.observe.describe` puts it."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 

@@ -47,7 +47,7 @@ OUT_OF_TIME = (-signal.SIGPROF, 128 + signal.SIGPROF)  # as Python and as a shel
 Command = tuple[bytes, float]  # as it is sent, and the seconds that the answer may use
 
 
-class Keeper(Protocol):
+class RunOwner(Protocol):
     """What a run needs of the warm process that it was forked from."""
 
     def used(self, number: int) -> tuple[float, float | None]:
@@ -206,7 +206,9 @@ Forked = TypeVar("Forked", bound=Process)
 class Run:
     """One pass through a submission: runs its cells, and forks probes between them."""
 
-    def __init__(self, warm: Keeper, channel: socket.socket, number: int, deadline: float = math.inf) -> None:
+    def __init__(
+        self, warm: RunOwner, channel: socket.socket, number: int, deadline: float = math.inf
+    ) -> None:
         self._warm, self._number, self._deadline = warm, number, deadline
         self._notes: list[Note] = []
         self._first = Process(self, channel)  # runs no cell, and no question
@@ -426,7 +428,7 @@ class Run:
         self.close()
 
 
-Look = tuple[float, float, float | None]  # the clock, and what `Keeper.used` returns
+Look = tuple[float, float, float | None]  # the clock, and what `RunOwner.used` returns
 
 
 def _slept(last: Look, now: Look) -> float:

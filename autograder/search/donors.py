@@ -273,14 +273,12 @@ def _script(cell: Cell, function: Function, pairing: Pairing) -> Iterator[CodeEd
                 yield from _put_in(cell, function, pairing, index)
 
 
-def _put_in(
-    cell: Cell, function: Function, pairing: Pairing, index: int, more: float = 0.0
-) -> Iterator[CodeEdit]:
+def _put_in(cell: Cell, function: Function, pairing: Pairing, index: int) -> Iterator[CodeEdit]:
     """Yield a statement of the right answer put behind the one that its neighbour belongs to."""
     new = pairing.renamed(pairing.right[index])
     if isinstance(new, ast.Return) and isinstance(function.body[-1], ast.Return):
         return
-    cost = 1.5 + more + 0.03 * len(_tokens(new))
+    cost = 1.5 + 0.03 * len(_tokens(new))
     before = max(((j, i) for i, j in pairing.pairs if j < index), default=None)
     after = min(((j, i) for i, j in pairing.pairs if j > index), default=None)
     for neighbour, behind in ((before, 1), (after, 0)):

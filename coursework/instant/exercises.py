@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+NO_POINTS = "Grading gives no points for this."
 FOLDER = Path(__file__).resolve().parent.parent / "examples"
 
 

@@ -37,8 +37,6 @@ class Glance:
 
     lesson: str
     states: Sequence[ExerciseState]
-    title: str = ""
-    hint: str = ""
 
     @property
     def passed(self) -> bool:

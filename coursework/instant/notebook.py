@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from coursework.instant.exercises import (
+    NO_POINTS,
     PublicExercise,
     every_exercise,
     every_lesson,
@@ -21,7 +22,7 @@ from coursework.instant.exercises import (
     lesson_of,
     notebook_file,
 )
-from coursework.instant.sources import cell_of, refused, used
+from coursework.instant.sources import ORDINARY, cell_of, refused, used
 
 if TYPE_CHECKING:
     from coursework.engine.observation import Observation
@@ -44,12 +45,10 @@ SKIPPED = (
     "You skipped this exercise, so it counts as unanswered. Write it and run its cell to have it checked."
 )
 TEST_FAILS = "right on its examples, but a visible test fails:"
-NO_POINTS = "Grading gives no points for this."
 UNTRAINED = "right on its examples, but it would not be trained as a whole."
 RIGHT_BUT = "right with a working {first}."
 EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and is right apart from that.'
 ALSO = "Its own mistake is below; {first}, which it calls, fails as well."
-ORDINARY = "Write this exercise with ordinary tensor operations."
 ENDS_THE_CELL = "{name}() ends only its cell. To stop working, save the notebook and close its tab."
 NO_LESSON = (
     "Open a lesson's own notebook under its own name, such as 03_attention.ipynb, and run `{call}` there."

@@ -16,6 +16,7 @@ from coursework.engine.exceptions import StudentCell, what_raised
 from coursework.engine.observation import Observation
 from coursework.engine.observe import describe
 from coursework.instant.exercises import (
+    NO_POINTS,
     PublicExercise,
     digest_of,
     every_exercise,
@@ -39,7 +40,6 @@ ELSEWHERE = (
     "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
     "answer there, and run it."
 )
-NO_POINTS = "Grading gives no points for this."
 NOT_TESTED = '__import__("coursework.instant.skip", fromlist=["skip"]).not_tested("{name}")\n'
 LESSON_CELL = re.compile(r"(setup|given|demo)-\d+|[a-z0-9-]+-test")
 NOTHING = object()

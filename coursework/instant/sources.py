@@ -9,6 +9,8 @@ from typing import Any
 
 from coursework.instant.exercises import PublicExercise, every_exercise
 
+ORDINARY = "Write this exercise with ordinary tensor operations."
+
 
 def cell_of(answer: Any) -> str:
     """Return the text of the cell that a function or class was written in, "" if it is not known."""

@@ -16,7 +16,7 @@ Function = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 def multiplies(embed: Function, ids: torch.Tensor, table: torch.Tensor) -> bool:
     """Return what is read from what the operation returns."""
     operation = Embed([ids, table])
-    product: bool = operation.read(operation.run(Answer({"embed": embed}, "embed")))["matrix product"]
+    product: bool = operation.read(operation.run(Answer({"embed": embed}, "embed")))["product"]
     return product
 
 

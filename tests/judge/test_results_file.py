@@ -17,7 +17,7 @@ def path(tmp_path: Path) -> Path:
     """Give the path of a file with one document."""
     file = ResultsFile(tmp_path / "course.results", "03_attention", "version 1")
     file.put("name", DOCUMENT)
-    file.close()
+    file.save()
     return tmp_path / "course.results"
 
 
@@ -25,7 +25,7 @@ def get(path: Path, lesson: str = "03_attention", version: str = "version 1") ->
     """Return what a new reader finds."""
     file = ResultsFile(path, lesson, version)
     found = file.get("name")
-    file.close()
+    file.save()
     return found
 
 
@@ -46,7 +46,7 @@ def test_a_new_version_replaces_the_old_one(path: Path) -> None:
     for lesson, version in (("04_multi_head_attention", "1"), ("03_attention", "version 2")):
         file = ResultsFile(path, lesson, version)
         file.put("name", b"new")
-        file.close()
+        file.save()
     assert get(path) is None
     assert get(path, version="version 2") == b"new"
     assert get(path, "04_multi_head_attention", "1") == b"new"
@@ -66,7 +66,7 @@ def test_a_damaged_file_is_replaced(path: Path) -> None:
         file = ResultsFile(path, "03_attention", "version 1")
         assert file.get("name") is None
         file.put("name", DOCUMENT)
-        file.close()
+        file.save()
         assert get(path) == expected
 
 
@@ -89,5 +89,5 @@ def test_a_folder_that_cannot_be_written_costs_nothing_but_time(tmp_path: Path) 
     file = ResultsFile(tmp_path / "missing" / "course.results", "03_attention", "1")
     file.put("name", DOCUMENT)
     assert file.get("name") == DOCUMENT
-    file.close()
+    file.save()
     assert not (tmp_path / "missing").exists()
