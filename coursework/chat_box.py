@@ -3,6 +3,7 @@
 Without a running kernel, on a page or a slide, a recorded conversation takes its place.
 """
 
+import time
 from collections.abc import Callable, Sequence
 from html import escape
 from itertools import zip_longest
@@ -12,11 +13,13 @@ from typing import Any, Final
 from ipywidgets import HTML, Button, FloatSlider, HBox, Layout, Text, VBox, Widget
 
 from coursework import smollm
+from coursework.engine.trial import ALONE
 from coursework.own_llama import END
 
 Show = Callable[[int], None]
 Reply = Callable[[list[str], Show, float, float], object]
 LONGEST: Final = 80  # tokens of an answer
+TURN: Final = 0.002  # seconds in which a check that waits begins
 NAMES: Final = ("you", "model")
 RECORDED: Final = ("What is the capital of France?", "And of Italy?")
 STILL: Final = "<p><i>A recorded conversation: in a running notebook, this is a box to type in.</i></p>"
@@ -47,7 +50,7 @@ class ChatBox:
     student and the model, and calls `show` with the id of each token. What it shows becomes the next turn;
     it is shown with an ellipsis if it doesn't end with `<|im_end|>`. It runs in a thread of its own, because
     JupyterLab handles one click of a notebook at a time: `show` raises `StartedAgainError` once the student
-    has started again.
+    has started again. Between two tokens a `check` may run, which excludes functions for the whole process.
     """
 
     def __init__(self, reply: Reply, *, sampling: bool = True) -> None:
@@ -81,14 +84,15 @@ class ChatBox:
         if question := self.question.value.strip():
             self.question.value, self.send.disabled = "", True
             self.turns.append(question)
-            self.answering = Thread(target=self._answer, args=(self.turns,), daemon=True)
+            self.answering = Thread(target=self._answer, args=(self.turns, self._cut), daemon=True)
             self.answering.start()
 
-    def _answer(self, turns: list[str]) -> None:
+    def _answer(self, turns: list[str], cut: set[int]) -> None:
         """Let the model answer the last of the turns; errors of the student's code stay in the box.
 
-        The box has other turns once the student starts again.
+        The box has other turns once the student starts again. `cut` gets the place of an answer cut off.
         """
+        ALONE.acquire()
         try:
             stream, ended = smollm.TextStream(smollm.load()), False
 
@@ -100,11 +104,14 @@ class ChatBox:
                 if token >= len(smollm.SPECIAL):
                     stream.add(token)
                 self._draw(stream.text)
+                ALONE.release()
+                time.sleep(TURN)
+                ALONE.acquire()
 
             self._draw("…")
             self._reply(list(turns), show, self.temperature.value, self.top_p.value)
-            if not ended and turns is self.turns:
-                self._cut.add(len(turns))
+            if not ended:
+                cut.add(len(turns))
             turns.append(stream.text)
             self._draw()
         except StartedAgainError:
@@ -113,11 +120,13 @@ class ChatBox:
             question = turns.pop()
             self._draw(*((f"({_said(problem)})", question) if turns is self.turns else ()))
         finally:
-            self.send.disabled = False
+            ALONE.release()
+            if turns is self.turns:
+                self.send.disabled = False
 
     def _begin(self, _button: Any) -> None:
-        self.turns = []
-        self._cut.clear()
+        self.turns, self._cut = [], set()
+        self.send.disabled = False
         self._draw()
 
     def _draw(self, coming: str | None = None, failed: str | None = None) -> None:

@@ -14,6 +14,7 @@ from coursework.engine.observation import Observation
 from coursework.engine.observe import TookTooLongError, describe, try_answer
 from coursework.engine.operation import Answer, Operation
 
+ALONE: Final = threading.Lock()  # excluded functions are those of the process: what runs meanwhile waits
 FILE: Final = "<student cell>"  # by this name, exceptions are told with the line of the cell
 
 

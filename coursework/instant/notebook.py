@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from coursework.instant.runs import CellRuns
 
 SECONDS = 5.0
+WAIT = 20.0  # seconds for the chat box, which lets a check in after each token
 MISSING = '`{name}` is not defined yet. Run the cell above first, or `skip("{name}")` to go on without it.'
 NO_EXAMPLE = "There is no example for `{name}`, so nothing is checked here. Grading says whether it is right."
 UNKNOWN = "`check()` lists the exercises of this lesson."
@@ -49,6 +50,7 @@ UNTRAINED = "right on its examples, but it would not be trained as a whole."
 RIGHT_BUT = "right with a working {first}."
 EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and is right apart from that.'
 ALSO = "Its own mistake is below; {first}, which it calls, fails as well."
+STILL_WRITING = "The chat box is still writing, and does not come to a next token. Restart the kernel."
 ENDS_THE_CELL = "{name}() ends only its cell. To stop working, save the notebook and close its tab."
 NO_LESSON = (
     "Open a lesson's own notebook under its own name, such as 03_attention.ipynb, and run `{call}` there."
@@ -198,7 +200,7 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from dataclasses import replace
 
-    from coursework.engine.trial import took_too_long, try_for
+    from coursework.engine.trial import ALONE, took_too_long, try_for
     from coursework.exclusions import excluded
     from coursework.instant.card import Card, card_of
     from coursework.instant.unregistered import missed
@@ -211,12 +213,17 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
         return Card(examples.name, False, NO_POINTS, f"{found} {ORDINARY}", instead)
     called: list[str] = []
     got: list[Observation] = []
-    with excluded(excludes, called.append) if excludes else contextlib.nullcontext():
-        for each in examples.examples:
-            late = bool(got) and took_too_long(got[-1])  # so it would be on the others
-            got.append(
-                got[-1] if late else try_for(SECONDS, each.operation, answer, examples.name, printed=said)
-            )
+    if not ALONE.acquire(timeout=WAIT):
+        return Card(examples.name, False, "not tried.", STILL_WRITING)
+    try:
+        with excluded(excludes, called.append) if excludes else contextlib.nullcontext():
+            for each in examples.examples:
+                late = bool(got) and took_too_long(got[-1])  # so it would be on the others
+                got.append(
+                    got[-1] if late else try_for(SECONDS, each.operation, answer, examples.name, printed=said)
+                )
+    finally:
+        ALONE.release()
     if called:
         title = f"`{called[0]}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)

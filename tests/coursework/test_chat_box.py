@@ -4,10 +4,11 @@ import threading
 from typing import Any
 
 import pytest
+import torch
 from IPython import display
 
 from autograder.lecture.pages import CONTROLS
-from coursework import chat_box, smollm
+from coursework import chat_box, check, smollm
 from coursework.chat_box import ChatBox, Show
 from coursework.own_llama import END
 
@@ -111,6 +112,44 @@ def test_a_click_is_handled_while_an_answer_is_written() -> None:
     assert box.answering is not None
     box.answering.join(10)
     assert (box.turns, box.shown.value, box.send.disabled) == ([], "", False)
+
+
+def test_a_check_and_an_answer_do_not_meet() -> None:
+    """A check excludes functions for the whole process: it waits for a token, and the answer for the check."""
+
+    def reply(turns: list[str], show: Show, temperature: float, top_p: float) -> None:
+        while True:
+            for _ in range(200):
+                torch.softmax(torch.ones(3), dim=-1)  # which the exercise excludes
+            show(ord("a"))
+
+    def softmax(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
+        e = (x - x.amax(dim, keepdim=True)).exp()
+        return e / e.sum(dim, keepdim=True)
+
+    box = ChatBox(reply)
+    box.question.value = "first"
+    box.send.click()
+    assert all(check("softmax", {"softmax": softmax}).passed for _ in range(10))
+    assert box.turns == ["first"]  # still being answered
+    box.again.click()
+    assert box.answering is not None
+    box.answering.join(10)
+    assert not box.answering.is_alive()
+
+
+def test_starting_again_lets_the_student_go_on_at_once() -> None:
+    """Also where the code of the student never shows another token."""
+    ends = threading.Event()
+    box = ChatBox(lambda *_: ends.wait(10))
+    box.question.value = "first"
+    box.send.click()
+    box.again.click()
+    assert not box.send.disabled
+    ends.set()
+    assert box.answering is not None
+    box.answering.join(10)
+    assert (box.turns, box.shown.value) == ([], "")
 
 
 def test_an_answer_that_ends_after_starting_again_is_dropped() -> None:
