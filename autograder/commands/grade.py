@@ -166,7 +166,7 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
             except KeyboardInterrupt:
                 click.echo("\nwhat was written so far stays: the same command goes on from there", err=True)
                 raise
-            click.echo("written" if done else "there was nothing to write")
+            click.echo("written" if done else "no scores to write; feedback pages and reports are up to date")
         elif done:
             click.echo("nothing was written; to write this, add --apply")
 

@@ -169,7 +169,7 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> 
         log = AttemptLog(course.reports)
         when = {student: attempt.graded_at for student, attempt in log.latest(lesson).items()}
         new = [each.before.student for each in done if when.get(each.before.student) != each.before.graded_at]
-        said = [f"{student}: was graded anew meanwhile, and is left as it is" for student in new]
+        said = [f"{student}: graded again in the meantime, so left unchanged" for student in new]
         done = [each for each in done if each.before.student not in new]
         said += [
             f"{recorded.attempt.student}: {score}"

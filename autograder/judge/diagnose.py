@@ -205,7 +205,7 @@ class _Search:
         return list(found.values()) if len(found) == 1 else []
 
     def explain_missed(self) -> list[Mistake]:
-        """Return two mistakes that explain all, where an exception that is expected did not come, or another.
+        """Return two mistakes that explain all, where an expected exception was not raised, or another was.
 
         Where exceptions came and none is expected, two mistakes that raise anything at all would be too
         easily found.

@@ -20,7 +20,7 @@ Note = tuple[str, str]  # a kind and a detail
 
 
 class Kind(StrEnum):
-    """What a note is about. Those up to TOO_MUCH are noted beside the run, the others by the grader.
+    """What a note is about. Those up to TOO_MUCH are noted while a submission runs, the others by the grader.
 
     What REFLECTION is about is shown to instructors only.
     """

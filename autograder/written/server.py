@@ -105,6 +105,8 @@ class PageMaker:
                 for lesson in {lesson for lesson, _ in todo}:
                     with Recorder(self._course) as recorder:
                         late = recorder.renew_penalties(lesson)
+                    for student in late:
+                        outdate(self._course, student, lesson)
                     students = sorted({student for each, student in todo if each == lesson} | late.keys())
                     for student, problem in make_pages(self._course, lesson, students).items():
                         self._tell(f"{student}: no feedback page ({problem}); the points are saved")

@@ -264,7 +264,7 @@ def _exchanged(got: torch.Tensor, want: torch.Tensor) -> str | None:
     for one in range(got.dim()):
         for other in range(one + 1, got.dim()):
             if got.shape[one] == got.shape[other] and _close(got.transpose(one, other), want):
-                return f"Dimensions {one} and {other} of the result are swapped."
+                return f"Dimensions {one} and {other} are swapped."
     return None
 
 

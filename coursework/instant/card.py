@@ -41,7 +41,7 @@ MOST_PRINTED = 2000  # characters
 COUNTS = {1: "the example", 2: "both examples"}
 PASSED = "Right on {count}. Grading uses other sizes and other numbers."
 SAME_RESULT = " Another mistake gives the same result: {}"
-RAISED_IN = "The exception came in line {line}."
+RAISED_IN = "The exception was raised in line {line}."
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
 
 

@@ -17,7 +17,7 @@ from coursework import check
 from coursework.engine.operations import CallFunction
 from coursework.engine.trial import took_too_long, try_for
 from coursework.instant import where
-from coursework.instant.card import Card
+from coursework.instant.card import TOOK_TOO_LONG, Card
 
 RIGHT = (
     "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, keepdim=True))\n"
@@ -129,9 +129,12 @@ def test_a_card_offers_to_look_where_only_the_results_are_wrong(
     source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The code runs and returns something, or never ends: a small change may be enough."""
-    monkeypatch.setattr("coursework.instant.notebook.SECONDS", 0.3)
-    offer = 'If one small change is enough, `check("softmax", where=True)` may find its line.'
-    assert check("softmax", cell(source)).where == offer
+    endless = "while True" in source
+    if endless:
+        monkeypatch.setattr("coursework.instant.notebook.SECONDS", 0.3)
+    card = check("softmax", cell(source))
+    assert card.where == 'If one small change is enough, `check("softmax", where=True)` may find its line.'
+    assert (card.title == TOOK_TOO_LONG) is endless
 
 
 @pytest.mark.parametrize(
@@ -160,14 +163,14 @@ def test_two_known_mistakes_are_not_looked_for() -> None:
 
 
 def test_a_named_mistake_that_raises_is_told_with_its_line() -> None:
-    """The card says where the exception came, in plain text and in the notebook."""
+    """The card says where the exception was raised, in plain text and in the notebook."""
     source = (
         "def one_hot_embed(ids, table):\n"
         "    rows = torch.nn.functional.one_hot(ids, table.size(1)).float()\n    return rows @ table\n"
     )
     card = check("one-hot-embed", cell(source))
     assert card.known
-    assert (card.where, card.blamed) == ("The exception came in line 3.", [(3, "return rows @ table")])
+    assert (card.where, card.blamed) == ("The exception was raised in line 3.", [(3, "return rows @ table")])
     assert "   3  return rows @ table" in card.text
 
 

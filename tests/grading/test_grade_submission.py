@@ -1,7 +1,6 @@
 """Grading one submission ends in an attempt, whatever it is and whatever happens."""
 
 import hashlib
-from pathlib import Path
 
 import pytest
 from tiny_course import LESSON, RIGHT, FakeGraded, FakeGrader, hand_in
@@ -102,7 +101,7 @@ def test_a_score_out_of_range_is_a_grader_error(
     """Above the points, below zero, or absent although nothing is to be graded by hand."""
     hand_in(course, "alice", **RIGHT)
 
-    def too_much(self: FakeGrader, lesson: str, _: Path) -> FakeGraded:
+    def too_much(self: FakeGrader, lesson: str, *_: object) -> FakeGraded:
         graded = self.grade_broken(lesson)
         first = graded.report.exercises[0].model_copy(update={"score": score})
         exercises = [first, *graded.report.exercises[1:]]

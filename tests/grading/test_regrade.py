@@ -234,7 +234,7 @@ def test_a_submission_that_came_in_between_is_left_as_it_is(course: Course, pack
     hand_in(course, "alice", **RIGHT | {"double": "# half"})
     record(course, "alice")
     said = regrade.apply(course, LESSON, done, POOL)
-    assert said == ["alice: was graded anew meanwhile, and is left as it is"]
+    assert said == ["alice: graded again in the meantime, so left unchanged"]
     assert [attempt.report.score for attempt in AttemptLog(course.reports)] == [18.0, 14.0]
 
 
