@@ -25,7 +25,7 @@ class Picture:
 
 
 PICTURES = (
-    Picture("feedback.png", "feedback/chidi/03_attention/03_attention.html", 860, 1470, "causal-mask"),
+    Picture("feedback.png", "feedback/bela/03_attention/03_attention.html", 860, 1470, "causal-mask"),
     Picture("class_report.png", "reports/class.html", 1100, 896),
 )
 SHOW_ONE_CARD = """name => document.querySelectorAll("section.card").forEach(
