@@ -25,7 +25,7 @@ def say(text: str, indent: str = "") -> None:
 class WordPrinter:
     """Prints a text that comes in pieces, broken as `wrapped` breaks the whole; to be used in `with`.
 
-    A word appears once the space behind it has come: only then is it known whether the line can hold it.
+    A word is printed once the space after it has arrived: only then is it known whether it fits in the line.
     """
 
     def __init__(self) -> None:

@@ -97,14 +97,6 @@ class GradingLoop:
                     recorder = stack.enter_context(Recorder(self.course))
                 yield Recorded(attempt, recorder.record(attempt, self.graded_notebook(attempt, notebook)))
 
-    def renew_penalties(self) -> dict[str, tuple[float, float]]:
-        """Apply the rule for late work anew, as `Recorder.renew_penalties` does, and outdate the pages."""
-        with Recorder(self.course) as recorder:
-            changed = recorder.renew_penalties(self.lesson)
-        for student in changed:
-            feedback_exporter.outdate(self.course, student, self.lesson)
-        return changed
-
     def find_lines(self, pool: Pool, attempts: Iterable[Attempt]) -> Generator[Attempt, None, None]:
         """Look for the lines that are wanted in recorded attempts; keep and yield each that now says more."""
         before = {each.student: each for each in attempts}
@@ -198,7 +190,7 @@ def grade_lesson(
         rest = f", {skipped} graded before" if skipped else ""
         _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
         made = _grade(loop, pool, todo, console, shown)
-        for student, (before, now) in loop.renew_penalties().items():
+        for student, (before, now) in feedback_exporter.renew_penalties(course, lesson).items():
             _say(console, f"  {student}: {before:g} → {now:g} points taken off for lateness")
         newest |= made
         # those of an earlier run too, if it was stopped before the search

@@ -32,7 +32,7 @@ from autograder.reports.student_pages import (
 )
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
-from autograder.storage.recorder import attached_attempt
+from autograder.storage.recorder import Recorder, attached_attempt
 from autograder.submissions.submission import SECRET, Submission
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
@@ -124,6 +124,15 @@ def is_stale(course: Course, student: str, lesson: str) -> bool:
     page = course.feedback_page(student, lesson)
     notebook = course.autograded_notebook(student, lesson)
     return not page.is_file() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns
+
+
+def renew_penalties(course: Course, lesson: str) -> dict[str, tuple[float, float]]:
+    """Apply the rule for late work anew, as `Recorder.renew_penalties` does, and outdate the pages."""
+    with Recorder(course) as recorder:
+        changed = recorder.renew_penalties(lesson)
+    for student in changed:
+        outdate(course, student, lesson)
+    return changed
 
 
 def outdate(course: Course, student: str, lesson: str) -> None:

@@ -67,10 +67,14 @@ class Withdrawn:
 
 @dataclass(frozen=True)
 class ByHand:
-    """What a person gave an exercise: a score in the place of the grader's, extra credit, or both."""
+    """What a person gave an exercise: a score in the place of the grader's, extra credit, or both.
+
+    `automatic` is the grader's own score.
+    """
 
     score: float | None
     extra_credit: float | None
+    automatic: float | None
 
     def added_to(self, automatic: float | None) -> float | None:
         """Return what the exercise counts with; extra credit alone is no score."""
@@ -138,12 +142,14 @@ def write_scores(
 
 def given_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, ByHand]]:
     """Return the scores and extra credit that a person gave in a lesson, by student and exercise."""
-    columns = SubmittedAssignment.student_id, BaseCell.name, Grade.manual_score, Grade.extra_credit
+    scores = Grade.manual_score, Grade.extra_credit, Grade.auto_score
     found: dict[str, dict[str, ByHand]] = {}
-    for student, cell, score, extra in _rows(book, Grade, *columns).filter(
+    for student, cell, *given in _rows(
+        book, Grade, SubmittedAssignment.student_id, BaseCell.name, *scores
+    ).filter(
         Assignment.name == lesson, or_(Grade.manual_score.is_not(None), Grade.extra_credit.is_not(None))
     ):
-        found.setdefault(student, {})[exercise_of(cell)] = ByHand(score, extra)
+        found.setdefault(student, {})[exercise_of(cell)] = ByHand(*given)
     return found
 
 
@@ -152,14 +158,11 @@ def scores_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, float]]:
 
     Extra credit alone is no score: an answer without one stays pending.
     """
-    rows = _rows(book, Grade, SubmittedAssignment.student_id, BaseCell.name, Grade.score).filter(
-        Assignment.name == lesson,
-        or_(Grade.manual_score.is_not(None), Grade.auto_score.is_not(None)),
-        or_(Grade.manual_score.is_not(None), Grade.extra_credit.is_not(None)),
-    )
     found: dict[str, dict[str, float]] = {}
-    for student, cell, score in rows:
-        found.setdefault(student, {})[exercise_of(cell)] = score
+    for student, given in given_by_hand(book, lesson).items():
+        totals = {exercise: each.added_to(each.automatic) for exercise, each in given.items()}
+        if counted := {exercise: total for exercise, total in totals.items() if total is not None}:
+            found[student] = counted
     return found
 
 

@@ -23,7 +23,7 @@ from traitlets import TraitError
 from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
-from autograder.model.nbgrader_config import database_url, settings
+from autograder.model.nbgrader_config import settings
 from autograder.storage.attempts import AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
 from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
@@ -96,9 +96,9 @@ class Recorder:
         """
         student, lesson = attempt.student, attempt.lesson
         withdrawn = record_attempt(self.course, self.book, attempt)
-        if self.book.find_submission(lesson, student).total_seconds_late:
-            place = {"notebook": lesson, "assignment": lesson, "student": student}
-            self._late.preprocess(notebook, {"nbgrader": place | {"db_url": database_url(self.course)}})
+        row = self.book.find_submission_notebook(lesson, lesson, student)
+        row.late_submission_penalty = self.penalty(student, lesson, row.score) or None
+        self.book.db.commit()
         write(self.course, attempt, notebook)
         return withdrawn
 

@@ -31,8 +31,8 @@ class WrittenAnswer:
     """One student's answer to one written exercise of `most` points.
 
     `id` stands for it in addresses and names nobody. `place` is the exercise's among the lesson's. `score`
-    is None while nobody has graded the answer. `full_name` is empty if the class list
-    gives no name.
+    is None while nobody has graded the answer. `full_name` is empty if the class list gives no
+    name.
     """
 
     id: str

@@ -31,13 +31,12 @@ from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandle
 from autograder.model.course import ERROR_LOG, Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import visible
-from autograder.reports.feedback_exporter import is_stale, make_pages, outdate
+from autograder.reports.feedback_exporter import is_stale, make_pages, outdate, renew_penalties
 from autograder.reports.publish import publish
 from autograder.reports.words import points
 from autograder.storage.attempts import log_error
 from autograder.storage.gradebook import give_comment, give_points
 from autograder.storage.io_errors import plain_io_errors
-from autograder.storage.recorder import Recorder
 from autograder.written.answers import WrittenAnswer, WrittenAnswers
 from autograder.written.pages import LONGEST_COMMENT, POLICY, Stored, View, answer_page, digest, list_page
 
@@ -103,10 +102,7 @@ class PageMaker:
         try:
             with plain_io_errors(self._course):
                 for lesson in {lesson for lesson, _ in todo}:
-                    with Recorder(self._course) as recorder:
-                        late = recorder.renew_penalties(lesson)
-                    for student in late:
-                        outdate(self._course, student, lesson)
+                    late = renew_penalties(self._course, lesson)
                     students = sorted({student for each, student in todo if each == lesson} | late.keys())
                     for student, problem in make_pages(self._course, lesson, students).items():
                         self._tell(f"{student}: no feedback page ({problem}); the points are saved")
