@@ -22,18 +22,17 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import nbformat
 
-from autograder.grading.grade_submission import Result, grade_submission, with_lines
+from autograder.grading.grade_submission import Result, grade_submission
 from autograder.grading.pool import MakeGrader, Pool, as_graded, make_grader
 from autograder.grading.version import lesson_version
 from autograder.model import errors
@@ -138,33 +137,6 @@ class ClusterPool(Pool):
             for submission, future in as_graded(submissions, schedule, lambda: self._room(client)):
                 yield submission, self._result(future, submission)
 
-    def find_lines(self, todo: Sequence[tuple[Submission, Attempt]]) -> Iterator[Attempt]:
-        """Yield attempts with the lines to blame in them, as far as a worker lived to find them."""
-        if not todo:
-            return
-        recorded = {submission.student: attempt for submission, attempt in todo}
-        with _connected(self.cluster) as client:
-            executor = client.get_executor(pure=False)
-
-            def schedule(submission: Submission) -> Future[bytes]:
-                searched = recorded[submission.student]
-                task = make_task(submission, sandboxed=self.sandboxed, searched=searched)
-                future: Future[bytes] = executor.submit(answer, task, self.seconds, self.program)
-                return future
-
-            room = partial(self._room, client)
-            for submission, future in as_graded((each for each, _ in todo), schedule, room):
-                if found := self._found(future):
-                    yield found.model_copy(update={"student": submission.student})
-
-    @staticmethod
-    def _found(future: "Future[bytes]") -> Attempt | None:
-        """Return the attempt with its lines; None if the search failed, which costs no score."""
-        if future.cancelled() or future.exception() is not None:
-            return None
-        document = json.loads(future.result())
-        return Attempt.model_validate_json(document["attempt"]) if "attempt" in document else None
-
     def _room(self, client: "Client") -> int:
         """Return how many submissions may be out: two for each thread of the workers of now."""
         try:
@@ -202,12 +174,12 @@ class Task(bytes):
         return "Task()"
 
 
-def make_task(submission: Submission, *, sandboxed: bool, searched: Attempt | None = None) -> Task:
+def make_task(submission: Submission, *, sandboxed: bool) -> Task:
     """Return the task for a submission, with its file or the reason why there is none to grade.
 
-    Where the lines to blame are to be looked for, the attempt that is `searched` goes without a name.
+    A `graded` one goes without the student's name.
     """
-    nameless = searched.model_copy(update={"student": ""}) if searched else None
+    graded = submission.graded and submission.graded.model_copy(update={"student": ""})
     course, lesson = submission.course, submission.lesson
     sent: dict[str, Any] = {
         "lesson": lesson,
@@ -218,7 +190,7 @@ def make_task(submission: Submission, *, sandboxed: bool, searched: Attempt | No
         "key": lesson_key(course, lesson).hex(),
         "settled": submission.settled.model_dump_json() if submission.settled else "",
         "problem": "",
-        "searched": nameless.model_dump_json() if nameless else "",
+        "graded": graded.model_dump_json() if graded else "",
     }
     try:
         path = submission.require_file()
@@ -387,10 +359,8 @@ class TaskGrader:
                     raise CourseError("it was sent a file with a path for a name")
                 path.with_name(name).write_bytes(data)
             settled = Report.model_validate_json(sent["settled"]) if sent["settled"] else None
-            submission = SentSubmission(course, student, lesson, sent["version"], settled, sent=sent)
-            if sent["searched"]:
-                recorded = Attempt.model_validate_json(sent["searched"])
-                return {"attempt": with_lines(grader, submission, recorded).model_dump_json()}
+            graded = Attempt.model_validate_json(sent["graded"]) if sent["graded"] else None
+            submission = SentSubmission(course, student, lesson, sent["version"], settled, graded, sent=sent)
             attempt, notebook = grade_submission(grader, submission, sandboxed=sandboxed)
         finally:
             shutil.rmtree(course.submitted / student)

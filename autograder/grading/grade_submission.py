@@ -22,16 +22,18 @@ from autograder.submissions.submission import Submission
 if TYPE_CHECKING:  # the process that only collects results does without torch
     from autograder.grading.grader import GradedSubmission, Grader
 
-Result = tuple[Attempt, NotebookNode]
+Result = tuple[Attempt, NotebookNode]  # the notebook is empty where only lines were looked for
 
 
 def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: bool) -> Result:
-    """Grade one submission and return the attempt with the aligned notebook.
+    """Grade one submission and return the attempt with the aligned notebook, or search a `graded` one.
 
     Without a notebook to grade, the report's state says why, and every exercise is `missing`. A
     failure of the grader gives `grader-fault`. Raises only those AutograderErrors that concern the
     course and would stop every submission alike.
     """
+    if submission.graded:
+        return with_lines(grader, submission, submission.graded), NotebookNode()
     sha256 = submission.sha256()
     try:
         graded, found = _grade(grader, submission)

@@ -7,7 +7,7 @@ pool grades them. `grade_lessons` is the class run: from the folder `submitted` 
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nbformat import NotebookNode
 from rich.console import Console
@@ -100,8 +100,8 @@ class GradingLoop:
     def find_lines(self, pool: Pool, attempts: Iterable[Attempt]) -> Generator[Attempt, None, None]:
         """Look for the lines that are wanted in recorded attempts; keep and yield each that now says more."""
         before = {each.student: each for each in attempts}
-        todo = [(self.submission(each.student), each) for each in before.values()]
-        for attempt in pool.find_lines(todo) if todo else ():
+        graded = [replace(self.submission(each.student), graded=each) for each in before.values()]
+        for attempt in pool.find_lines(graded):
             if self.keep_lines(before[attempt.student], attempt):
                 yield attempt
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from pebble import CONSTS, ProcessExpired, ProcessPool
 
-from autograder.grading.grade_submission import Result, grade_submission, ungraded, with_lines
+from autograder.grading.grade_submission import Result, grade_submission, ungraded
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.probe.isolate import die_with_parent
@@ -107,20 +107,14 @@ class Pool:
             for _, result in self._results([submission], 1):
                 yield result or self.given_up(submission)
 
-    def find_lines(self, todo: Sequence[tuple[Submission, Attempt]]) -> Iterator[Attempt]:
-        """Yield attempts with the lines to blame in them, as far as a worker lived to find them."""
-        recorded = {submission.student: attempt for submission, attempt in todo}
-        with self._processes(self.workers) as processes:
-
-            def schedule(submission: Submission) -> Future[Attempt]:
-                return self._schedule_search(processes, submission, recorded[submission.student])
-
-            for _, future in as_graded((each for each, _ in todo), schedule, lambda: 2 * self.workers):
-                if future.exception() is None:
-                    yield future.result()
+    def find_lines(self, graded: Sequence[Submission]) -> Iterator[Attempt]:
+        """Yield the attempts of `graded` submissions with the lines to blame, as far as a worker lives."""
+        for _, result in self._results(graded, self.workers) if graded else ():
+            if result is not None:
+                yield result[0]
 
     def begin(self, submission: Submission) -> "Future[Result]":
-        """Begin to grade one submission, and return at once.
+        """Begin to grade one submission, or to search a `graded` one, and return at once.
 
         The future's exception is one of `DEATHS` if the worker died or took too long. Nothing else may be
         graded at the moment if `is_outdated`.
@@ -128,11 +122,6 @@ class Pool:
         self._renew([submission])
         with self._processes(self.workers) as processes:
             return self._schedule(processes, submission)
-
-    def begin_search(self, submission: Submission, attempt: Attempt) -> "Future[Attempt]":
-        """Begin to look for the lines to blame in a graded submission, as `begin` does."""
-        with self._processes(self.workers) as processes:
-            return self._schedule_search(processes, submission, attempt)
 
     def is_outdated(self, submission: Submission) -> bool:
         """Return whether the workers have imported the lesson's checks of an earlier day."""
@@ -186,21 +175,11 @@ class Pool:
             raise
 
     def _schedule(self, processes: ProcessPool, submission: Submission) -> Future[Result]:
-        return self._begun(processes, _grade_in_worker, (self.make, self.sandboxed, submission))
-
-    def _schedule_search(
-        self, processes: ProcessPool, submission: Submission, attempt: Attempt
-    ) -> Future[Attempt]:
-        task = (self.make, self.sandboxed, submission, attempt)
-        return self._begun(processes, _find_lines_in_worker, task)
-
-    def _begun(
-        self, processes: ProcessPool, function: Callable[..., R], task: tuple[object, ...]
-    ) -> Future[R]:
+        task = (self.make, self.sandboxed, submission)
         try:
-            future: Future[R] = processes.schedule(function, task, timeout=self.seconds)
+            future: Future[Result] = processes.schedule(_grade_in_worker, task, timeout=self.seconds)
         except RuntimeError as problem:  # a worker died in a way that broke the pool
-            future = Future[R]()
+            future = Future[Result]()
             future.set_exception(BrokenProcessPool(str(problem)))
         return future
 
@@ -234,12 +213,6 @@ def _start(workers: int) -> ProcessPool:
 def _grade_in_worker(make: MakeGrader, sandboxed: bool, submission: Submission) -> Result:
     grader = _grader(make, submission.course, sandboxed)
     return grade_submission(grader, submission, sandboxed=sandboxed)
-
-
-def _find_lines_in_worker(
-    make: MakeGrader, sandboxed: bool, submission: Submission, attempt: Attempt
-) -> Attempt:
-    return with_lines(_grader(make, submission.course, sandboxed), submission, attempt)
 
 
 def _worker_grader(make: MakeGrader, course: Course, sandboxed: bool) -> None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
@@ -31,7 +32,8 @@ MOST_READ = 10  # notebooks that are read to find the one of the lesson
 class Submission:
     """One student's submission for one lesson; `version` is what `lesson_version` returns.
 
-    `settled` is a report of exercises that are not to be graded again.
+    `settled` is a report of exercises that are not to be graded again. With `graded`, an attempt that is
+    recorded, the lines to blame are looked for in that, and nothing is graded.
     """
 
     course: Course
@@ -39,6 +41,7 @@ class Submission:
     lesson: str
     version: str
     settled: Report | None = field(default=None, compare=False)
+    graded: Attempt | None = field(default=None, compare=False)
 
     @property
     def path(self) -> Path:

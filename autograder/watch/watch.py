@@ -125,7 +125,7 @@ class ArrivalGrader:
             if turn.attempt is not None:
                 del self.turns[turn.arrival.student]
                 if not died:
-                    self._keep_lines(turn, turn.attempt, turn.future.result())
+                    self._keep_lines(turn, turn.attempt, turn.future.result()[0])
             elif died and not turn.slow:
                 turn.slow, turn.future = True, None
                 turn.seconds += time.monotonic() - turn.begun
@@ -183,10 +183,7 @@ class ArrivalGrader:
                 and not (busy and pool.is_outdated(turn.submission))
             ):
                 turn.begun = time.monotonic()
-                if turn.attempt is None:
-                    turn.future = pool.begin(turn.submission)
-                else:
-                    turn.future = pool.begin_search(turn.submission, turn.attempt)
+                turn.future = pool.begin(replace(turn.submission, graded=turn.attempt))
 
     def _finish(self, turn: Turn, attempt: Attempt | None) -> Done:
         """Make the page unless it is there already, give it back, and note the submission."""

@@ -325,9 +325,9 @@ def _normalised(got: torch.Tensor, want: torch.Tensor) -> str | None:
             continue
         for words, function in NORMALISATIONS.items():
             if _close(got, function(want, dim)):
-                return f"The result went through {words} along dimension {dim}, but it shouldn't have."
+                return f"The numbers went through {words} along dimension {dim}, but they shouldn't have."
             if _close(function(got, dim), want):
-                return f"The result should go through {words} along dimension {dim}."
+                return f"The numbers should go through {words} along dimension {dim}."
     return None
 
 

@@ -167,7 +167,7 @@ def test_what_was_recorded_before_an_interruption_is_searched_later(
         patched.setattr(Pool, "find_lines", lambda *_: iter(()))
         run()
     asked: list[str] = []
-    monkeypatch.setattr(Pool, "find_lines", lambda _, todo: iter([asked.extend(each.student for each, _ in todo)][1:]))
+    monkeypatch.setattr(Pool, "find_lines", lambda _, todo: iter([asked.extend(each.student for each in todo)][1:]))
     assert run()[1][0] == f"{LESSON}: 0 submissions to grade, 1 graded before"
     assert asked == ["alice"]
 

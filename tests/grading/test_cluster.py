@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
 
 import dask
@@ -147,10 +148,11 @@ def test_workers_find_the_lines_that_one_process_finds(real: Course, cluster: Cl
     sandboxed = shutil.which("bwrap") is not None
     with Pool(1, sandboxed=sandboxed) as pool:
         ((graded, _),) = pool.grade_all([handed])
-        alone = list(pool.find_lines([(handed, graded)]))
-    sent = json.loads(make_task(handed, sandboxed=True, searched=graded).partition(b"\n")[0])
-    assert json.loads(sent["searched"])["student"] == ""
-    there = list(ClusterPool(cluster, 1, sandboxed=sandboxed).find_lines([(handed, graded)]))
+        handed = replace(handed, graded=graded)
+        alone = list(pool.find_lines([handed]))
+    sent = json.loads(make_task(handed, sandboxed=True).partition(b"\n")[0])
+    assert json.loads(sent["graded"])["student"] == ""
+    there = list(ClusterPool(cluster, 1, sandboxed=sandboxed).find_lines([handed]))
     assert there == alone
     assert there[0].report.exercise("attention-scores").lines
     assert there[0].student == "wrong"

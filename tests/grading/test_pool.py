@@ -166,7 +166,7 @@ def test_a_search_that_ends_its_worker_costs_no_other_submission_its_lines(cours
         hand_in(course, student, double=answer)
     with Pool(2, sandboxed=True, make=make_searching) as pool:
         graded = grade_all(pool, course, "ada", "ben", "eve")
-        todo = [(Submission(course, name, LESSON, "v"), attempt) for name, (attempt, _) in graded.items()]
+        todo = [Submission(course, name, LESSON, "v", graded=attempt) for name, (attempt, _) in graded.items()]
         found = {attempt.student: attempt for attempt in pool.find_lines(todo)}
     assert found.keys() == {"ada", "eve"}
     assert found["ada"].changes == {"double": "- a change"}

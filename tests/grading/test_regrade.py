@@ -49,9 +49,9 @@ class InThisProcess:
         for submission in submissions:
             yield grade_submission(Remembering(submission.course), submission, sandboxed=True)
 
-    def find_lines(self, todo: Iterable[tuple[Submission, Attempt]]) -> Iterator[Attempt]:
+    def find_lines(self, graded: Iterable[Submission]) -> Iterator[Attempt]:
         """Find line 3 in every wrong answer that has not been searched."""
-        for _, attempt in todo:
+        for attempt in (submission.graded for submission in graded if submission.graded):
             unsearched = {each.id for each in attempt.report.exercises if each.failures and each.lines is None}
             yield searched(attempt, unsearched)
 
