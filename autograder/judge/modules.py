@@ -1,4 +1,4 @@
-"""Further questions about a module, made of a call as `authoring.module` asks for it."""
+"""Further questions about a module, made of a call as `table.module` asks for it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

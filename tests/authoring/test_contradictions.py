@@ -76,7 +76,7 @@ assert more(1) == 2
 # <details><summary>Hint 2: b</summary></details>
 """
 OTHER_CHECKS = """
-from autograder.judge.authoring import Check, ExerciseChecks, call
+from autograder.judge.table import Check, ExerciseChecks, call
 exercise = ExerciseChecks(checks=[Check("a", "b", lambda _: call(1))])
 """
 MISTAKE = "\n- planted: A planted mistake\n  hint: Look.\n  edit: {edit}\n"

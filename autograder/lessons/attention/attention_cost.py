@@ -1,6 +1,6 @@
 """Checks of `attention_cost`."""
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, ExerciseChecks, call, example, matches_reference, properties,
 )
 from autograder.lessons.attention import reference

@@ -1,6 +1,6 @@
 """Checks of `attention_scores`."""
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, ExerciseChecks, arguments, call, example, function_gradients, gradients_match, learns_too,
     properties,
 )

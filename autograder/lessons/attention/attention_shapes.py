@@ -1,6 +1,6 @@
 """Checks of `attention-shapes`: shapes and choices."""
 
-from autograder.judge.authoring import ExerciseChecks, choice, entry, number, shape_of
+from autograder.judge.table import ExerciseChecks, choice, entry, number, shape_of
 
 exercise = ExerciseChecks(checks=[
     entry("q", "the shape of the queries", shape_of(4, 6, 16, hints={

@@ -1,7 +1,7 @@
 """Checks of `causal_mask`."""
 
 from autograder.judge import masks
-from autograder.judge.authoring import Check, ExerciseChecks, call, example, matches_reference, properties
+from autograder.judge.table import Check, ExerciseChecks, call, example, matches_reference, properties
 from coursework import stand_ins
 
 exercise = ExerciseChecks(reference=stand_ins.causal_mask, judge=matches_reference(masks.about_mask),

@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge import masks
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Draw, ExerciseChecks, Operation, arguments, call, defaults, example, matches_reference, properties,
 )
 from coursework import stand_ins

@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge import explain, masks
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, arguments, call, example,
     function_gradients, gradients_match, learns_too, matches_reference, properties,
 )

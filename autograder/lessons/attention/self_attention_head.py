@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, Operation, arguments, example,
     gradients_match, learns_too, module, properties,
 )

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, Excludes, ExerciseChecks, arguments, call, defaults, example, function_gradients,
     gradients_match, learns_too, matches_reference, near, properties,
 )

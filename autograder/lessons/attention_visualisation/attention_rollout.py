@@ -5,7 +5,7 @@ import math
 import torch
 
 from autograder.judge import explain
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, call, causal, example, matches_reference, no_side_effects,
     properties,
 )

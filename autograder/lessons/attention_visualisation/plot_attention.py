@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, example, facts, near, no_side_effects, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference

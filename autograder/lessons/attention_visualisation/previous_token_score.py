@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import Check, Draw, ExerciseChecks, call, example, no_side_effects, properties
+from autograder.judge.table import Check, Draw, ExerciseChecks, call, example, no_side_effects, properties
 from autograder.lessons.attention_visualisation import reference
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, example, matches_reference, near, properties, shape_difference,
     through,
 )

@@ -1,7 +1,7 @@
 """Checks of `silence_head`: the output inside the context, and what is left after it."""
 
 from autograder.judge import weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Draw, ExerciseChecks, example, facts, properties, through,
 )
 from autograder.lessons.attention_visualisation import reference

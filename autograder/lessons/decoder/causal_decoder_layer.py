@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example,
     gradients_match, module_learns_too, positions_change, properties,
 )

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge import weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, arguments, example, facts, matches_reference,
     near, properties, through,
 )

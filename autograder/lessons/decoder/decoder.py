@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from autograder.judge import dropout, masks, modules, weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, CallModule, Check, Draw, ExerciseChecks, Operation, ReadState, are_probabilities,
     arguments, defaults, example, gradients_match, matches_reference, module, module_learns_too,
     positions_change, properties, unregistered,

@@ -1,6 +1,6 @@
 """Checks of `decoder-choices`: masks, memory and width."""
 
-from autograder.judge.authoring import ExerciseChecks, choice, entry, number
+from autograder.judge.table import ExerciseChecks, choice, entry, number
 
 exercise = ExerciseChecks(checks=[
     entry("self_mask", "the decoder's self-attention mask", choice("c", {

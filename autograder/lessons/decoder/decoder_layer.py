@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, NEARLY_ALL, Check, Draw, ExerciseChecks, arguments, defaults, ends_in_norm, example,
     gradients_match, matches_reference, module_learns_too, positions_change, properties,
 )

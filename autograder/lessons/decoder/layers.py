@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from autograder.judge import dropout, modules, weights
-from autograder.judge.authoring import CallModule, Check, Draw, module
+from autograder.judge.table import CallModule, Check, Draw, module
 
 D, HEADS, D_FF = 12, 3, 20
 INIT = (D, HEADS, D_FF, 0.0)

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Draw, ExerciseChecks, about_mask, arguments, call, defaults, example, matches_reference,
     padded_ids, properties,
 )

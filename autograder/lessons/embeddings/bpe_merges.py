@@ -1,6 +1,6 @@
 """Checks of `bpe_merges`."""
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, Operation, arguments, call, example, matches_reference,
     properties,
 )

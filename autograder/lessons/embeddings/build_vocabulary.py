@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, Operation, arguments, call, defaults, example, matches_reference,
     properties,
 )

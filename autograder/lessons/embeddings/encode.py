@@ -1,6 +1,6 @@
 """Checks of `encode`."""
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, arguments, call, example, matches_reference, properties,
 )
 from autograder.lessons.embeddings import reference

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, Operation, arguments, call, example, matches_reference,
     properties,
 )

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, ExerciseChecks, entry_of, example, matches_reference, no_side_effects,
     properties,
 )

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Draw, ExerciseChecks, Operation, arguments, call, defaults, example, no_side_effects, properties,
 )
 from autograder.lessons.embeddings import reference

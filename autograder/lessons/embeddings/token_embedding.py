@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example, gradients_match, module,
     properties,
 )

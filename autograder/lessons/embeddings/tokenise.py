@@ -2,7 +2,7 @@
 
 from itertools import zip_longest
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, call, example, matches_reference, properties,
 )
 from autograder.lessons.embeddings import reference

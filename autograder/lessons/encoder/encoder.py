@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge import dropout, explain, masks, modules, weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, defaults,
     example, gradients_match, matches_reference, module, module_learns_too, properties,
 )

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import torch
 
 from autograder.judge import dropout, modules, weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, example, facts,
     gradients_match, matches_reference, module, module_learns_too, near, outputs, positions_mix, properties,
     returned_tensor, samples_mix,

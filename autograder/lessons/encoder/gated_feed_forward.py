@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     CallModule, Check, Comparison, Draw, ExerciseChecks, ReadState, arguments, example, gradients_match,
     matches_reference, module, near, positions_mix, properties, samples_mix,
 )

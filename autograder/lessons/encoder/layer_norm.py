@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from autograder.judge import modules, weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     CallModule, Check, Comparison, Draw, Excludes, ExerciseChecks, Operation, ReadState, arguments,
     defaults, example, gradients_match, matches_reference, module, module_learns_too, near, properties,
     samples_mix, times, without_norm,

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import Comparison, Draw, Judge, facts
+from autograder.judge.table import Comparison, Draw, Judge, facts
 from autograder.lessons.modern_llm.fixtures import FirstOutputs
 from coursework.engine.modern_parts import PAST, InPieces, TwoWaysOn
 from coursework.engine.operations import ModuleOperation

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, Operation, arguments, example, facts, matches_reference,
     properties,
 )

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, Operation, ReadState, arguments, defaults,
     example, gradients_match, matches_reference, module, module_learns_too, near, positions_change,
     properties,

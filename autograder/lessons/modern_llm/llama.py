@@ -6,7 +6,7 @@ from dataclasses import replace
 import torch
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, Check, Comparison, Draw, ExerciseChecks, ReadState, are_probabilities, arguments,
     defaults, example, gradients_match, matches_reference, module_learns_too, positions_change, properties,
     times,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.judge import masks, modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, Check, Draw, ExerciseChecks, ReadState, arguments, defaults, example,
     gradients_match, matches_reference, module_learns_too, positions_change, properties,
 )

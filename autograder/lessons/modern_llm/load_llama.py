@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, Operation, example, facts, matches_reference, near, properties,
 )
 from autograder.lessons.modern_llm import drawn, reference

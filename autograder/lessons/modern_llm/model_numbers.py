@@ -1,6 +1,6 @@
 """Checks of `model-numbers`: parameters, and bytes of the cache."""
 
-from autograder.judge.authoring import ExerciseChecks, entry, number
+from autograder.judge.table import ExerciseChecks, entry, number
 
 exercise = ExerciseChecks(checks=[
     entry("parameters", "how many parameters the model has", number(302_144, {

@@ -1,6 +1,6 @@
 """Checks of `head-shapes`: shapes and choices."""
 
-from autograder.judge.authoring import ExerciseChecks, choice, entry, number, shape_of
+from autograder.judge.table import ExerciseChecks, choice, entry, number, shape_of
 
 SPLIT = shape_of(4, 2, 5, 3, hints={
     (4, 5, 2, 3): "Heads come second: batch, heads, tokens, width.",

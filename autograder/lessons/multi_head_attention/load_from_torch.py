@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, example, fact, facts, matches_reference, near, properties,
     through,
 )

@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, ExerciseChecks, call, example, function_gradients, gradients_match, matches_reference,
     no_side_effects, properties,
 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import torch
 
 from autograder.judge import explain, masks, modules, weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation,
     arguments, example, facts, gradients_match, matches_reference, module, module_learns_too, near, outputs,
     properties, samples_mix, through,

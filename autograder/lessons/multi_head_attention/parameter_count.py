@@ -1,6 +1,6 @@
 """Checks of `parameter_count`."""
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, ExerciseChecks, call, example, matches_reference, properties,
 )
 from autograder.lessons.multi_head_attention import reference

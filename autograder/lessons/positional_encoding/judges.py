@@ -3,7 +3,7 @@
 import torch
 from torch.utils._pytree import tree_map_only
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     CLOSE, PASSED, Comparison, Judge, Verdict, failed, matches_reference, near, part_of, side, times,
 )
 

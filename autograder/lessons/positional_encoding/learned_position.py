@@ -1,7 +1,7 @@
 """Checks of `LearnedPositionalEmbedding`."""
 
 from autograder.judge import modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     CallModule, Check, Draw, ExerciseChecks, example, gradients_match, module, no_side_effects, properties,
 )
 from autograder.lessons.positional_encoding import judges, reference

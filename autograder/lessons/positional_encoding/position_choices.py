@@ -1,6 +1,6 @@
 """Checks of `position-choices`: four multiple-choice questions."""
 
-from autograder.judge.authoring import ExerciseChecks, choice, entry
+from autograder.judge.table import ExerciseChecks, choice, entry
 
 exercise = ExerciseChecks(checks=[
     entry("step_of_two", "why the index goes in steps of 2", choice("b", {

@@ -3,7 +3,7 @@
 import torch
 
 from autograder.judge import modules
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     NEARLY_ALL, Check, Comparison, DropoutFact, ExerciseChecks, ReadState, Verdict, defaults, example, facts,
     failed, gradients_match, matches_reference, module, no_side_effects, part_of, properties,
 )

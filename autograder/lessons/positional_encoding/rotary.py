@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     CLOSE, Check, Comparison, ExerciseChecks, arguments, call, defaults, example, function_gradients,
     gradients_match, matches_reference, near, properties,
 )

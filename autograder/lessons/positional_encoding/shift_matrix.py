@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     CLOSE, PASSED, Check, Comparison, ExerciseChecks, Verdict, call, example, matches_reference, properties,
 )
 from autograder.lessons.positional_encoding import judges, reference

@@ -1,6 +1,6 @@
 """Checks of `sinusoidal_encoding`."""
 
-from autograder.judge.authoring import Check, ExerciseChecks, call, example, matches_reference, properties
+from autograder.judge.table import Check, ExerciseChecks, call, example, matches_reference, properties
 from autograder.lessons.positional_encoding import judges, reference
 
 LOOSELY = judges.any_float(matches_reference(judges.wrong_pair, atol=judges.LOOSE))

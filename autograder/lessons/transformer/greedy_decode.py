@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, arguments, example, facts, matches_reference, properties,
     through,
 )

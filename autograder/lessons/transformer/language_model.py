@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, ReadState, are_probabilities,
     arguments, defaults, example, gradients_match, matches_reference, module, module_learns_too,
     positions_change, properties, unregistered,

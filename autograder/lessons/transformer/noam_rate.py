@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     PASSED, CallFunction, Check, Comparison, ExerciseChecks, Verdict, defaults, example, failed,
     matches_reference, properties, through,
 )

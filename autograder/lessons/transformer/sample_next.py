@@ -2,7 +2,7 @@
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, PublicExample, call, example, facts, matches_reference,
     no_side_effects, properties, through,
 )

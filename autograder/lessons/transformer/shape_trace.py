@@ -1,6 +1,6 @@
 """Checks of `shape-trace`: the fourteen tensors from ids to probabilities."""
 
-from autograder.judge.authoring import ExerciseChecks, entry, shape_of
+from autograder.judge.table import ExerciseChecks, entry, shape_of
 
 MODEL_WIDE = "That is the input and the output. Between the two linear layers, it is `d_ff` wide."
 SOURCE_LONG = "The decoder works on the target, which has 6 tokens."

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     NEARLY_ALL, Check, Comparison, Draw, ExerciseChecks, arguments, defaults, example, facts,
     matches_reference, near, of_type, properties, side, through, times,
 )

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from autograder.judge import masks, modules, weights
-from autograder.judge.authoring import (
+from autograder.judge.table import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation,
     ReadState, Verdict, are_probabilities, arguments, example, facts, failed, gradients_match,
     matches_reference, module, module_learns_too, near, positions_change, properties,

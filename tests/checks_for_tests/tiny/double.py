@@ -2,7 +2,7 @@
 
 from autograder.lessons.tiny import reference
 
-from autograder.judge.authoring import Check, ExerciseChecks, call
+from autograder.judge.table import Check, ExerciseChecks, call
 
 exercise = ExerciseChecks(
     reference=reference.double,
