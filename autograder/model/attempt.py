@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Final
 
-from pydantic import AliasChoices, ConfigDict, Field
+from pydantic import Field
 
 from autograder.model.report import Document, Outcome, Report
 from autograder.model.text import clean
@@ -16,18 +16,16 @@ class Attempt(Document):
 
     `version` is the state of lesson and grader (see `lesson_version`). `answers` holds the SHA-256
     of each answer by exercise id, `checks` the state of what graded each exercise (see
-    `exercise_versions`; earlier versions stored none). `changes` are those that make wrong answers right, by
+    `exercise_versions`). `changes` are those that make wrong answers right, by
     exercise, for the instructor: they quote model answers. `detail` holds tracebacks for the instructor if
     the grader itself failed.
     """
-
-    model_config = ConfigDict(extra="ignore")  # logs of earlier versions say more
 
     student: str
     lesson: str
     sha256: str
     version: str
-    graded_at: datetime = Field(validation_alias=AliasChoices("graded_at", "marked_at"))
+    graded_at: datetime
     sandboxed: bool
     report: Report
     answers: dict[str, str] = Field(default_factory=dict)

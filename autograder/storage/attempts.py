@@ -25,9 +25,12 @@ DATABASE, EXPORT = "attempts.db", "attempts.jsonl"
 HOUR = 3600.0
 _ENTRY_OF = re.compile(r"^=== \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, ")
 _ENTRY = re.compile(f"(?m)(?={_ENTRY_OF.pattern})")
-_TABLE = """CREATE TABLE attempts (
-    id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, student TEXT NOT NULL, document TEXT NOT NULL
-)"""
+_ATTEMPTS = (
+    """CREATE TABLE IF NOT EXISTS attempts (
+        id INTEGER PRIMARY KEY, lesson TEXT NOT NULL, student TEXT NOT NULL, document TEXT NOT NULL
+    )""",
+    "CREATE INDEX IF NOT EXISTS by_lesson_and_student ON attempts (lesson, student)",
+)
 _ALL = "SELECT id, document FROM attempts ORDER BY id"
 _LATEST = """SELECT id, document FROM attempts
     WHERE id IN (SELECT max(id) FROM attempts WHERE lesson = ? GROUP BY student)"""
@@ -39,9 +42,8 @@ _AMEND = """UPDATE attempts SET document = ?
     WHERE id = (SELECT max(id) FROM attempts WHERE lesson = ? AND student = ?)"""
 _ARRIVALS = """CREATE TABLE IF NOT EXISTS arrivals (
     key TEXT PRIMARY KEY, student TEXT NOT NULL, lesson TEXT NOT NULL, order_ TEXT NOT NULL,
-    at REAL NOT NULL, counted INTEGER NOT NULL, seconds REAL NOT NULL DEFAULT 0
+    at REAL NOT NULL, counted INTEGER NOT NULL, seconds REAL NOT NULL
 )"""
-_ADD_SECONDS = "ALTER TABLE arrivals ADD COLUMN seconds REAL NOT NULL DEFAULT 0"
 
 
 class Spent(NamedTuple):
@@ -130,33 +132,22 @@ class AttemptLog:
     def _select(self, query: str, *values: str) -> list[Attempt]:
         with self._transaction() as database:
             rows = database.execute(query, values).fetchall()
-        return [self._parse(document, f"{self.path}, attempt {key}") for key, document in rows]
+        return [self._parse(key, document) for key, document in rows]
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with _opened(self.path) as database:
-            self._create_table(database)
+            for statement in _ATTEMPTS:
+                database.execute(statement)
             yield database
 
-    def _create_table(self, database: sqlite3.Connection) -> None:
-        """Create the table if it isn't there yet, with the attempts of an exported log if there is one."""
-        if database.execute("SELECT 1 FROM sqlite_master WHERE name = 'attempts'").fetchone():
-            return
-        database.execute(_TABLE)
-        database.execute("CREATE INDEX by_lesson_and_student ON attempts (lesson, student)")
-        if self.export_path.is_file():
-            with self.export_path.open("rb") as file:
-                for number, line in enumerate(file, start=1):
-                    if line.endswith(b"\n"):  # versions without a database could leave a torn last line
-                        _insert(database, self._parse(line, f"{self.export_path}, line {number}"))
-
-    def _parse(self, document: str | bytes, place: str) -> Attempt:
+    def _parse(self, key: int, document: str) -> Attempt:
         try:
             return Attempt.model_validate_json(document)
         except ValidationError as error:
             raise CourseError(
-                f"{place} is not an attempt that this version understands: repair it, or move "
-                f"{DATABASE} and {EXPORT} away to start a new log (the gradebook keeps its scores)"
+                f"{self.path}, attempt {key} is not an attempt that this version understands: repair it, or "
+                f"move {DATABASE} and {EXPORT} away to start a new log (the gradebook keeps its scores)"
             ) from error
 
 
@@ -215,8 +206,6 @@ class ArrivalLog:
     def _execute(self, query: str, *values: object) -> list[Any]:
         with _opened(self.path) as database:
             database.execute(_ARRIVALS)
-            if "seconds" not in {name for _, name, *_ in database.execute("PRAGMA table_info(arrivals)")}:
-                database.execute(_ADD_SECONDS)  # the table is of an earlier version
             return database.execute(query, values).fetchall()
 
 

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-import time
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,15 +13,7 @@ from autograder.model.course import ERROR_LOG
 from autograder.model.errors import CourseError
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.storage import attempts
-from autograder.storage.attempts import (
-    DATABASE,
-    HOUR,
-    ArrivalLog,
-    AttemptLog,
-    Spent,
-    log_error,
-    seconds_to_wait,
-)
+from autograder.storage.attempts import HOUR, AttemptLog, Spent, log_error, seconds_to_wait
 
 
 def attempt(
@@ -104,26 +95,6 @@ def test_the_export_holds_one_document_per_line(tmp_path: Path) -> None:
     lines = log.export_path.read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["student"] for line in lines] == ["alice", "bob", "alice"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["attempts.db", "attempts.jsonl"]
-
-
-def test_an_older_log_is_imported_once(tmp_path: Path) -> None:
-    """Its lines have another name for the time, and the last one may be torn."""
-    old = attempt().model_dump_json().replace('"graded_at"', '"marked_at"')
-    (tmp_path / "attempts.jsonl").write_text(f'{old}\n{old[: len(old) // 2]}', encoding="utf-8")
-    log = AttemptLog(tmp_path)
-    assert list(log) == [attempt()]
-    log.append(attempt("bob"))
-    log.export()
-    assert list(AttemptLog(tmp_path)) == [attempt(), attempt("bob")]
-
-
-def test_a_damaged_line_of_an_older_log_is_named(tmp_path: Path) -> None:
-    """The error gives its number and what to do, and nothing has been imported."""
-    text = f"{attempt().model_dump_json()}\n{{}}\n"
-    (tmp_path / "attempts.jsonl").write_text(text)
-    for _ in range(2):
-        with pytest.raises(CourseError, match=r"line 2 .*move attempts.db and attempts.jsonl away"):
-            list(AttemptLog(tmp_path))
 
 
 def test_a_damaged_attempt_is_named(tmp_path: Path) -> None:
@@ -237,13 +208,3 @@ def test_a_student_waits_for_attempts_and_for_time(
     """Until so much of the last hour is over that fewer than three attempts and 100 seconds remain."""
     monkeypatch.setattr(attempts.time, "time", lambda: 0.0)
     assert seconds_to_wait(spent, 3, 100) == waits
-
-
-def test_the_log_of_an_earlier_version_is_read(tmp_path: Path) -> None:
-    """It did not say how long a submission took."""
-    with closing(sqlite3.connect(tmp_path / DATABASE)) as database, database:
-        database.execute(attempts._ARRIVALS.replace(", seconds REAL NOT NULL DEFAULT 0", ""))
-        database.execute("INSERT INTO arrivals VALUES ('k', 'ada', '03', '', ?, 1)", [time.time()])
-    log = ArrivalLog(tmp_path)
-    log.add("l", "ada", "03", "", seconds=7.0)
-    assert [(each.counted, each.seconds) for each in log.spent()["ada"]] == [(1, 0), (1, 7)]
