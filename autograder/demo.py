@@ -5,7 +5,6 @@ import random
 import shutil
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from statistics import fmean
 
@@ -20,7 +19,7 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
-from autograder.model.lesson_text import LessonText, read_lesson
+from autograder.model.lesson_text import read_lesson
 from autograder.reports.publish import publish
 from autograder.reports.words import percent
 from autograder.sandbox.start import sandbox_problem
@@ -41,18 +40,12 @@ MARKER = "demo.txt"  # a folder without it is never replaced
 def answered(course: Course, lesson: str, edits: dict[str, str]) -> NotebookNode:
     """Return the released notebook with the model answers in it; `edits` replace some."""
     notebook = copy.deepcopy(released_notebook(course, lesson))
-    path = course.text(lesson)
-    text = _text(path, path.stat().st_mtime_ns)
+    text = read_lesson(course.text(lesson))
     for cell in notebook.cells:
         name = grade_id(cell)
         if name and is_solution(cell):
             cell.source = edits.get(name, text.answer(name))
     return notebook
-
-
-@lru_cache(maxsize=16)  # reading a lesson takes longer than all else that a submission needs
-def _text(path: Path, _changed: int) -> LessonText:
-    return read_lesson(path)
 
 
 def fresh_course(home: Course, folder: Path) -> Course:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder.model.errors import LessonTextError
-from autograder.model.lesson_text import CellKind, LessonCell, LessonText, Region, without
+from autograder.model.lesson_text import IMAGE, LINK, CellKind, LessonCell, LessonText, Region, without
 
 WORDS_A_MINUTE = 200
 MINUTES_A_DEMO = 0.5
@@ -23,8 +23,6 @@ TOLERANCE = 0.2  # of the minutes that were worked out
 CLAIM = re.compile(r"^\*\*Time\*\* (?P<claim>[^·\n]*)", re.MULTILINE)
 SITTING = re.compile(r"^# Sitting \d+", re.MULTILINE)
 FOLDED = re.compile(r"<details><summary>(?:Hint \d|More\b).*?</details>", re.DOTALL)
-PICTURE = re.compile(r"!\[[^\]]*\]\([^)]*\)")
-LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 FORMULA = re.compile(r"\$[^$\n]+\$")
 TAG = re.compile(r"<[^>\n]+>")
 # Calls that prepare or report: a cell of nothing but these and imports has nothing to look at.
@@ -121,7 +119,7 @@ def _sitting(lesson: LessonText, cells: list[LessonCell]) -> Sitting:
 
 def _words(text: str) -> int:
     """Return how many words there are to read; a formula counts as one."""
-    for pattern in (FOLDED, PICTURE):
+    for pattern in (FOLDED, IMAGE):
         text = pattern.sub(" ", text)
     text = TAG.sub(" ", FORMULA.sub(" x ", LINK.sub(r"\1", text)))
     return sum(any(letter.isalnum() for letter in word) for word in text.split())

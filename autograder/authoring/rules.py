@@ -12,6 +12,9 @@ from IPython.core.inputtransformer2 import TransformerManager
 from autograder.authoring.minutes import check_minutes
 from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import (
+    EXERCISE,
+    HINT,
+    IMAGE,
     CellKind,
     LessonCell,
     LessonText,
@@ -24,13 +27,10 @@ from autograder.model.lesson_text import (
 EXERCISE_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 REGIONS = {CellKind.SOLUTION: (Region.SOLUTION,), CellKind.WRITTEN: (Region.SOLUTION, Region.SCHEME)}
 
-HEADING = re.compile(r"^#{2,3} Exercise (?P<number>\d+): .*?(?:\((?P<points>[\d.]+) points?\b.*\))?$")
-STRETCH = re.compile(r"^#{2,3} Stretch: .+$")
 ASSESSED = re.compile(
     r"\*\*What is assessed\*\* \((?P<sum>[\d.]+) points?\b.*\)\n+"
     r"(?P<head>\|.+)\n\|[-| :]+\n(?P<rows>(?:\|.+\n?)+)"
 )
-HINT = re.compile(r"^<details><summary>Hint (\d+)", re.MULTILINE)
 CHECK = re.compile(r"check\(\"[a-z0-9-]+\"\)")
 FEWEST_HINTS = 2
 
@@ -38,7 +38,6 @@ FEWEST_HINTS = 2
 OURS = re.compile(r"^autograder(\.\w+)*$|\b(import|from)\s+autograder\b")
 
 IMAGES = "images"
-MARKDOWN_IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(\s*<?(?P<source>[^)\s>]*)[^)]*\)")
 HTML_IMAGE = re.compile(r"<img\b[^>]*>", re.IGNORECASE)
 ATTRIBUTE = r"""\b{}\s*=\s*["']([^"']*)["']"""
 
@@ -110,16 +109,15 @@ def check_headings(lesson: LessonText) -> None:
     exercise of 0 points has the heading `### Stretch: the title`.
     """
     numbers = count(1)
-    for cell, found in _exercises_with_headings(lesson):
+    for cell, heading, line in _exercises_with_headings(lesson):
         points = next(e.points for e in lesson.exercises if e.id == cell.exercise)
         wanted = f"Exercise {next(numbers)}: … ({_points(points)})" if points else "Stretch: …"
-        if found is None:
+        if heading is None:
             raise _error(lesson, cell, f"no heading: expected '### {wanted}' before it")
-        text, line = found
-        match = HEADING.match(text)
-        named = f"Exercise {match['number']}: … ({_points(match['points'])})" if match else "Stretch: …"
+        number, told = heading["number"], _points(heading["points"])
+        named = f"Exercise {number}: … ({told})" if number else "Stretch: …"
         if named != wanted:
-            problem = f"the heading should read '{wanted}', got '{text}'"
+            problem = f"the heading should read '{wanted}', got '{heading[0]}'"
             raise LessonTextError(problem, lesson.path, cell=cell.id, line=line)
 
 
@@ -145,16 +143,16 @@ def check_assessed(lesson: LessonText) -> None:
             raise _error(lesson, cell, problem)
 
 
-def _exercises_with_headings(lesson: LessonText) -> Iterator[tuple[LessonCell, tuple[str, int] | None]]:
+def _exercises_with_headings(lesson: LessonText) -> Iterator[tuple[LessonCell, re.Match[str] | None, int]]:
     """Yield each answer cell with the last heading of an exercise before it, and that line's number."""
-    found: tuple[str, int] | None = None
+    found, at = None, 0
     for cell in lesson.cells:
         if cell.kind in (CellKind.PROSE, CellKind.WRITTEN):
             for line, text in enumerate(cell.text.split("\n"), start=cell.line + 1):
-                if HEADING.match(text) or STRETCH.match(text):
-                    found = text, line
+                if heading := EXERCISE.match(text):
+                    found, at = heading, line
         if cell.kind.is_answered:
-            yield cell, found
+            yield cell, found, at
             found = None
 
 
@@ -247,8 +245,8 @@ class Image(NamedTuple):
 
 def images_in(text: str) -> Iterator[Image]:
     """Yield the pictures that a markdown text shows, written as markdown or as HTML."""
-    for match in MARKDOWN_IMAGE.finditer(text):
-        yield Image(match["alt"], match["source"])
+    for match in IMAGE.finditer(text):
+        yield Image(match["alt"], match["path"])
     for tag in HTML_IMAGE.findall(text):
         alt, source = (re.search(ATTRIBUTE.format(name), tag, re.IGNORECASE) for name in ("alt", "src"))
         yield Image(alt[1] if alt else "", source[1] if source else "")

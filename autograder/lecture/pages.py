@@ -32,15 +32,12 @@ from autograder.lecture.prose import blocks, split, without_task
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.files import write
-from autograder.model.lesson_text import CellKind, LessonCell, LessonText, read_lesson
+from autograder.model.lesson_text import EXERCISE, HINT, CellKind, LessonCell, LessonText, read_lesson
 from autograder.submissions.released import own_notebook
 
 ANSWER: Final = "answer"  # a tag that the slides' template knows
 
-EXERCISE: Final = re.compile(r"^#{2,3} (?:Exercise \d+|Stretch): (?P<title>[^\n]*)", re.MULTILINE)
-HINT: Final = re.compile(r"\s*<details>\s*<summary>Hint")
 CONTROLS: Final = "application/vnd.jupyter.widget-view+json"  # they need a kernel behind them
-POINTS: Final = re.compile(r"\s*\([^)]*\bpoints?\b[^)]*\)|, not counted")
 DEFINITION: Final = re.compile(r"^(?:def|class) ", re.MULTILINE)
 ABOUT_THE_NOTEBOOK: Final = re.compile(r"\*\*What is assessed\*\*|This lesson (?:uses|builds on) ")
 GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | re.DOTALL)
@@ -189,7 +186,7 @@ def _told(cell: Any, slide: str, folder: Path) -> Iterator[Piece]:
     """Yield prose as slides show it; a heading alone stands for an exercise, and never begins a slide."""
     heading = EXERCISE.fullmatch(cell.source)
     if heading:
-        line = f"**Exercise** · {POINTS.sub('', heading['title']).strip()}"
+        line = f"**Exercise** · {heading['subject']}"
         yield Piece(new_markdown_cell(line, id=cell.id, metadata={"tags": ["built"]}), 0)
     else:
         yield from _abridged(cell.source, slide, cell.id, folder)
@@ -235,7 +232,7 @@ def _slide(about: LessonCell, cell: Any) -> str:
 
 def _is_off(about: LessonCell, cell: Any) -> bool:
     if about.kind is CellKind.PROSE:
-        return bool(HINT.match(about.text))
+        return bool(HINT.match(about.text.lstrip()))
     if about.kind is CellKind.DEMO:
         return only_sets_up(cell) or only_checks(cell)
     return about.kind in (CellKind.SETUP, CellKind.TEST)
@@ -273,7 +270,8 @@ def taught(cells: Iterable[Pair]) -> Iterator[Pair]:
             before = about.text[: heading.start()].strip()
             if before:
                 yield about, _changed(cell, before)
-            text = heading[0] if asks else without_task(POINTS.sub("", about.text[heading.start() :]))
+            title = about.text[heading.start() : heading.end("title")]
+            text = heading[0] if asks else without_task(title + about.text[heading.end() :])
             new = _changed(cell, text, "subslide")
             new.id += "-exercise"
             yield about, new

@@ -18,6 +18,7 @@ from typing import Any, Final
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.lecture.prose import paragraphs
+from autograder.model.lesson_text import IMAGE, LINK
 
 ROOM: Final = 640  # pixels that content may take; pictures shrink where it is a little over
 HEADING: Final = re.compile(r"\s*#{1,3} (?!Exercise )(.+)")  # what follows an exercise is under its section's
@@ -49,8 +50,6 @@ FIGURE_HEIGHT, OUTPUT_HEIGHT = 586, 560  # pictures are shrunk to these
 LEGIBLE: Final = 0.96  # of its own size: the type of live figures, 15 points at 100 dpi, is then 20 pixels
 LEAST_POINTS: Final = 15  # 20 pixels, of drawn figures at their own size
 TYPE: Final = re.compile(r"scale\(([\d.]+) -")  # hundredths of a size, before the outlines of a text
-IMAGE: Final = re.compile(r"!\[(?P<alt>.*?)\]\((?P<path>\S+?)\)", re.DOTALL)
-LINK: Final = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")  # only its words take room
 MARKUP: Final = re.compile(r"\*+|[`${}]|\\[a-zA-Z]+")  # takes no room, or next to none
 SVG_SIZE: Final = re.compile(r'<svg[^>]*?\bviewBox="0 0 ([\d.]+) ([\d.]+)"', re.DOTALL)
 PT: Final = 4 / 3  # pixels

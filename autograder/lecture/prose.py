@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
+from autograder.model.lesson_text import IMAGE
+
 LONG: Final = 150  # characters; shorter paragraphs stay whole
 KEY_SENTENCES: Final = 2
 SENTENCE: Final = re.compile(r"(?:(?<=[.!?:])|(?<=[.!?][)*”])|(?<=[.!?]\*\*))\s+(?=[A-Z*`$(“\[])", re.DOTALL)
 RUN_IN: Final = re.compile(r"\*\*[^*]+[.!?]\*\*")  # a heading on the paragraph's first line
 KEPT_WHOLE: Final = ("#", "![", "<", "```", "|", ">")
-FIGURE: Final = re.compile(r"!\[(.*?)\]\(\S+?\)", re.DOTALL)
 ITEM: Final = re.compile(r"\n(?=(?:- |\d+\. ))")
 MARKER: Final = re.compile(r"(?:- |\d+\. )?")
 # What a slide has to say: a term in bold, a formula, or a sentence that announces what follows.
@@ -102,7 +103,7 @@ def split(block: str) -> Split:
     for paragraph in paragraphs(block):
         if paragraph.startswith(KEPT_WHOLE):
             shown.append(_reworded(paragraph))
-            notes.append(FIGURE.sub(r"*\1*", shown[-1]).replace("<details>", "<details open>"))
+            notes.append(IMAGE.sub(r"*\1*", shown[-1]).replace("<details>", "<details open>"))
         else:
             notes.append(without_stale(paragraph))
             shown.append(shorten(notes[-1]))

@@ -12,10 +12,10 @@ from typing import Any, Final
 from nbconvert import SlidesExporter
 
 from autograder.lecture.pages import slide_notebook, solved_lesson
-from autograder.lecture.paging import IMAGE
 from autograder.model.course import Course
 from autograder.model.errors import LectureError
 from autograder.model.files import write
+from autograder.model.lesson_text import IMAGE
 from autograder.reports.mathml import converted
 
 HERE: Final = Path(__file__).parent

@@ -33,12 +33,7 @@ def load_lesson(course: Course, name: str) -> Lesson:
     path = course.text(name)
     if not path.is_file():
         raise CourseError(f"no lesson '{name}': expected its text in {path}; is the name right?")
-    return _load(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=16)
-def _load(path: Path, _changed: int) -> Lesson:
-    return with_checks(read_lesson(path))
+    return _load(read_lesson(path))
 
 
 def with_checks(text: LessonText) -> Lesson:
@@ -57,6 +52,9 @@ def with_checks(text: LessonText) -> Lesson:
         given=earlier | getattr(reference, "GIVEN", {}),
         imports=getattr(reference, "IMPORTS", ()),
     )
+
+
+_load = lru_cache(maxsize=16)(with_checks)
 
 
 def _require_distinct_names(exercises: Sequence[Exercise]) -> None:

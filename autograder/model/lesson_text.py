@@ -204,15 +204,21 @@ def skeleton(text: str, *, markdown: bool) -> str:
 # In prose, a paper's number becomes a link to it; where an author made the link, it stays as it is.
 ARXIV = re.compile(r"(?<![\[/\w])arXiv:(\d{4}\.\d{4,5})")
 # In a hint, so does a name of PyTorch's, with its page in the documentation.
-HINT = re.compile(r"<details><summary>Hint \d.*?</details>", re.DOTALL)
+HINT = re.compile(r"<details><summary>Hint (\d+)")
+WHOLE_HINT = re.compile(f"{HINT.pattern}.*?</details>", re.DOTALL)
 PYTORCH = re.compile(r"(?<!\[)`(torch|nn|F|Tensor)\.(\w+)(\([^`\n]*\))?`")
 PYTORCH_PAGE = "https://docs.pytorch.org/docs/stable/generated/{}.{}.html"
 FULL_NAMES = {"nn": "torch.nn", "F": "torch.nn.functional", "Tensor": "torch.Tensor"}
 FENCE = "# ---"  # around the header of the file
 HEADER = re.compile(r"^#\s*%%+(\s|$)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 EXERCISE = re.compile(
-    r"^#{2,3} (?:Exercise \d+|Stretch): (.*?)(?: \([\d.]+ points?.*\)|, not counted)?$", re.MULTILINE
+    r"^#{2,3} (?P<title>(?:Exercise (?P<number>\d+)|Stretch): (?P<subject>.*?))"
+    r"(?P<small_print> *\((?P<points>[\d.]+) points?\b.*\)|, not counted)?$",
+    re.MULTILINE,
 )
+IMAGE = re.compile(r"!\[(?P<alt>[^\]]*)\]\(\s*<?(?P<path>[^)\s>]*)[^)]*\)")
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\([^)]*\)")
 MINUTES = re.compile(r"\b(\d+) minutes, (?:easy|medium|hard)")
 # What jupytext itself puts beside the title and our own `slide`.
 JUPYTEXT_KEYS = {"title", "slide", "lines_to_next_cell"}
@@ -245,6 +251,11 @@ class LessonText:
     def name(self) -> str:
         """The lesson's name, `03_attention`: also its folder's and notebook's."""
         return self.path.stem
+
+    @property
+    def heading(self) -> str:
+        """The heading of the whole lesson, its name if it has none."""
+        return next((found[1] for cell in self.cells if (found := HEADING.search(cell.text))), self.name)
 
     @property
     def exercises(self) -> list[ExerciseHeader]:
@@ -284,10 +295,10 @@ class LessonText:
         """Return an exercise's visible tests as notebooks have them; LessonTextError for an unknown id."""
         return self._find(exercise, (CellKind.TEST,)).in_notebooks
 
-    def title(self, exercise: str) -> str:
-        """Return the heading of an exercise without its number and points, the id if it has none."""
-        headings = EXERCISE.findall(self._before(exercise))
-        return headings[-1] if headings else exercise
+    def title(self, exercise: str, *, numbered: bool = False) -> str:
+        """Return the heading of an exercise without its points and its number, the id if it has none."""
+        headings = list(EXERCISE.finditer(self._before(exercise)))
+        return headings[-1]["title" if numbered else "subject"] if headings else exercise
 
     def minutes(self, exercise: str) -> int:
         """Return the minutes that the text gives for an exercise, 0 if it gives none."""
@@ -314,13 +325,18 @@ class LessonText:
 
 
 def read_lesson(path: Path) -> LessonText:
-    """Read a lesson's text into cells.
+    """Read a lesson's text into cells, again only if the file has changed.
 
     Raises LessonTextError if the file does not exist, or if a header is not one of the known ones.
     The rules that span cells are the business of `check_rules`.
     """
     if not path.is_file():
         raise LessonTextError("no such lesson text", path)
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path, _changed: int) -> LessonText:
     import jupytext  # takes half a second to import
 
     text = path.read_text(encoding="utf-8")
@@ -382,7 +398,7 @@ def _cells(parsed: list[Any], lines: list[int], path: Path) -> Iterator[LessonCe
 def _with_links(prose: str) -> str:
     """Return prose with its papers, and what hints name of PyTorch, as links."""
     text = ARXIV.sub(r"[\g<0>](https://arxiv.org/abs/\1)", prose)
-    return HINT.sub(lambda hint: PYTORCH.sub(_to_pytorch, hint[0]), text)
+    return WHOLE_HINT.sub(lambda hint: PYTORCH.sub(_to_pytorch, hint[0]), text)
 
 
 def _to_pytorch(name: re.Match[str]) -> str:

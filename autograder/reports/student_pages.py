@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -17,6 +16,8 @@ from nbformat import NotebookNode
 
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
+from autograder.model.errors import LessonTextError
+from autograder.model.lesson_text import read_lesson
 from autograder.model.nbgrader_config import outside_totals
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
 from autograder.reports.mathml import typeset_markdown
@@ -55,9 +56,6 @@ _DRAWING = re.compile(r"<svg [^<>]*>(?:\s|<(?:rect|polyline) [^<>]*/>|<text [^<>
 _LABEL = re.compile(r' aria-label="[^"]*"')
 _QUOTED_CODE = re.compile(r" \(`[^`]*`\)")
 _NO_PICTURE = re.compile(r"<img\s*/?>")  # its address was not one of the lesson's pictures
-_HEADING = re.compile(r"# (#+) (.+)")
-_ANSWER = re.compile(r"# %% (?:solution|written) ([\w-]+)")
-_SMALL_PRINT = re.compile(r"\s*\((?:[\d.]+ points?(?:, written)?|stretch)\)$|, not counted$")
 
 
 @dataclass(frozen=True)
@@ -74,24 +72,11 @@ class Titles:
 
 def titles(course: Course, lesson: str) -> Titles:
     """Return the titles in a lesson's text; without the text, ids stand for them."""
-    path = course.text(lesson)
     try:
-        return _read_titles(path, path.stat().st_mtime_ns)
-    except OSError:
+        text = read_lesson(course.text(lesson))
+    except LessonTextError:
         return Titles(lesson)
-
-
-@lru_cache(maxsize=64)
-def _read_titles(path: Path, _changed: int) -> Titles:
-    lesson, heading = "", ""
-    exercises: dict[str, str] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if found := _HEADING.fullmatch(line):
-            heading = _SMALL_PRINT.sub("", found[2])
-            lesson = lesson or heading
-        elif (answer := _ANSWER.match(line)) and heading:
-            exercises[answer[1]] = heading
-    return Titles(lesson or path.stem, exercises)
+    return Titles(text.heading, {each.id: text.title(each.id, numbered=True) for each in text.exercises})
 
 
 @lru_cache(maxsize=1024)  # a class's pages share the lesson's own cells
