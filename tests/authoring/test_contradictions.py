@@ -179,15 +179,15 @@ FAULTS: dict[str, tuple[Edits, str]] = {
     ),
     "two checks of one id": (
         {"double.py": ('"fraction"', '"whole"')},
-        r"double\.py:11: there are two checks 'whole'",
+        r"double\.py:9: there are two checks 'whole'",
     ),
     "a malformed id of a check": (
         {"double.py": ('"fraction"', '"A fraction"')},
-        r"double\.py:11: 'A fraction' is not an id",
+        r"double\.py:9: 'A fraction' is not an id",
     ),
     "a check without weight": (
         {"double.py": ("call(0.5)", "call(0.5), weight=0")},
-        r"double\.py:11: check 'fraction' should have a weight above 0, not 0",
+        r"double\.py:9: check 'fraction' should have a weight above 0, not 0",
     ),
     "a table without checks": (
         {"answers.py": ('entry("two", "what comes after one", choice("2", {"3": "Too far."}))', "")},

@@ -1,5 +1,3 @@
-"""Checks of `attention_scores`."""
-
 from autograder.judge.table import (
     Check, ExerciseChecks, arguments, call, example, function_gradients, gradients_match, learns_too,
     properties,

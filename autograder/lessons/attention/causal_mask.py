@@ -1,5 +1,3 @@
-"""Checks of `causal_mask`."""
-
 from autograder.judge import masks
 from autograder.judge.table import Check, ExerciseChecks, call, example, matches_reference, properties
 from coursework import stand_ins

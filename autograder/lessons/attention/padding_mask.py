@@ -1,5 +1,3 @@
-"""Checks of `padding_mask`."""
-
 import torch
 
 from autograder.judge import masks

@@ -1,5 +1,3 @@
-"""Checks of `scaled_dot_product_attention`."""
-
 import torch
 
 from autograder.judge import explain, masks

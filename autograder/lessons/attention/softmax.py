@@ -1,5 +1,3 @@
-"""Checks of `softmax`."""
-
 import torch
 
 from autograder.judge.table import (

@@ -1,5 +1,3 @@
-"""Checks of `attention_entropy`."""
-
 import math
 
 import torch

@@ -1,5 +1,3 @@
-"""Checks of `attention_maps`."""
-
 from collections.abc import Sequence
 from typing import Any
 

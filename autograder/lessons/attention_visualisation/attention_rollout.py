@@ -1,5 +1,3 @@
-"""Checks of `attention_rollout`."""
-
 import math
 
 import torch

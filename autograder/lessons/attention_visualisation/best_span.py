@@ -1,5 +1,3 @@
-"""Checks of `best_span`."""
-
 import torch
 
 from autograder.judge.table import (

@@ -1,5 +1,3 @@
-"""Checks of `previous_token_score`."""
-
 import torch
 
 from autograder.judge.table import Check, Draw, ExerciseChecks, call, example, no_side_effects, properties

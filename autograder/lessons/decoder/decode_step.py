@@ -1,5 +1,3 @@
-"""Checks of `decode_step`."""
-
 from typing import Any
 
 import torch

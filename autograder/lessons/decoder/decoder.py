@@ -1,5 +1,3 @@
-"""Checks of `Decoder`."""
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

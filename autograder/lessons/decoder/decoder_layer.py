@@ -1,5 +1,3 @@
-"""Checks of `DecoderLayer`."""
-
 from dataclasses import replace
 from functools import partial
 

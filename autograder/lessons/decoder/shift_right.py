@@ -1,5 +1,3 @@
-"""Checks of `shift_right`."""
-
 import torch
 
 from autograder.judge.table import (

@@ -1,5 +1,3 @@
-"""Checks of `target_mask`."""
-
 import torch
 
 from autograder.judge.table import (

@@ -1,5 +1,3 @@
-"""Checks of `bpe_merges`."""
-
 from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, Operation, arguments, call, example, matches_reference,
     properties,

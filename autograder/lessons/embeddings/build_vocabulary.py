@@ -1,5 +1,3 @@
-"""Checks of `build_vocabulary`."""
-
 from itertools import pairwise
 
 from autograder.judge.table import (

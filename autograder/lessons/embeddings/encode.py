@@ -1,5 +1,3 @@
-"""Checks of `encode`."""
-
 from autograder.judge.table import (
     Check, Comparison, Draw, ExerciseChecks, arguments, call, example, matches_reference, properties,
 )

@@ -1,5 +1,3 @@
-"""Checks of `nearest`."""
-
 import torch
 import torch.nn.functional as F
 

@@ -1,5 +1,3 @@
-"""Checks of `pad_batch`."""
-
 import torch
 
 from autograder.judge.table import (

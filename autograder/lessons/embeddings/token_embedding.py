@@ -1,5 +1,3 @@
-"""Checks of `TokenEmbedding`."""
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,3 @@
-"""Checks of `tokenise`."""
-
 from itertools import zip_longest
 
 from autograder.judge.table import (

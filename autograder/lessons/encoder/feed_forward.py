@@ -1,5 +1,3 @@
-"""Checks of `FeedForward`."""
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

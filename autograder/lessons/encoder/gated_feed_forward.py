@@ -1,5 +1,3 @@
-"""Checks of `GatedFeedForward`."""
-
 import torch
 
 from autograder.judge import modules

@@ -1,5 +1,3 @@
-"""Checks of `GroupedQueryAttention`."""
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,5 +1,3 @@
-"""Checks of `LlamaLayer`."""
-
 from collections.abc import Sequence
 from dataclasses import replace
 

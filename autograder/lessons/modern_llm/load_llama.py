@@ -1,5 +1,3 @@
-"""Checks of `load_llama`."""
-
 from collections.abc import Sequence
 from typing import Any
 

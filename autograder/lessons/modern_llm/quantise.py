@@ -1,5 +1,3 @@
-"""Checks of `quantise`."""
-
 import torch
 
 from autograder.judge.table import (

@@ -1,5 +1,3 @@
-"""Checks of `load_from_bert`."""
-
 from typing import Any
 
 from autograder.judge.table import (

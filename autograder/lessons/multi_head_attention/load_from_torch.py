@@ -1,5 +1,3 @@
-"""Checks of `load_from_torch`."""
-
 from typing import Any
 
 import torch

@@ -1,5 +1,3 @@
-"""Checks of `MultiHeadAttention`."""
-
 from collections.abc import Sequence
 
 import torch

@@ -1,5 +1,3 @@
-"""Checks of `parameter_count`."""
-
 from autograder.judge.table import (
     Check, Comparison, ExerciseChecks, call, example, matches_reference, properties,
 )

@@ -1,5 +1,3 @@
-"""Checks of `split_heads`."""
-
 import torch
 
 from autograder.judge.table import (

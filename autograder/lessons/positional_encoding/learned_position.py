@@ -1,5 +1,3 @@
-"""Checks of `LearnedPositionalEmbedding`."""
-
 from autograder.judge import modules
 from autograder.judge.table import (
     CallModule, Check, Draw, ExerciseChecks, example, gradients_match, module, no_side_effects, properties,

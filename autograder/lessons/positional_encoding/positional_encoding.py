@@ -1,5 +1,3 @@
-"""Checks of `PositionalEncoding`."""
-
 import torch
 
 from autograder.judge import modules

@@ -1,5 +1,3 @@
-"""Checks of `rotary`."""
-
 import torch
 
 from autograder.judge.table import (

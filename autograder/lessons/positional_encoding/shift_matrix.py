@@ -1,5 +1,3 @@
-"""Checks of `shift_matrix`."""
-
 import torch
 
 from autograder.judge.table import (

@@ -1,5 +1,3 @@
-"""Checks of `sinusoidal_encoding`."""
-
 from autograder.judge.table import Check, ExerciseChecks, call, example, matches_reference, properties
 from autograder.lessons.positional_encoding import judges, reference
 

@@ -1,5 +1,3 @@
-"""Checks of `label_smoothing_loss`."""
-
 import torch
 
 from autograder.judge.table import (

@@ -1,5 +1,3 @@
-"""Checks of `LanguageModel`."""
-
 from dataclasses import replace
 
 import torch

@@ -1,5 +1,3 @@
-"""Checks of `language_windows`."""
-
 import torch
 
 from autograder.judge.table import (

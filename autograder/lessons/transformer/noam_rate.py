@@ -1,5 +1,3 @@
-"""Checks of `noam_rate`."""
-
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar

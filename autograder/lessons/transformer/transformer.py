@@ -1,5 +1,3 @@
-"""Checks of `Transformer`."""
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar

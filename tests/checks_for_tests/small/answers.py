@@ -1,5 +1,3 @@
-"""Checks of `answers`."""
-
 from autograder.judge.judges import choice
 from autograder.judge.table import ExerciseChecks, entry
 

@@ -1,5 +1,3 @@
-"""Checks of `double`."""
-
 from autograder.lessons.small import reference
 
 from autograder.judge.table import Check, ExerciseChecks, call

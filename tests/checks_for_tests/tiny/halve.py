@@ -1,5 +1,3 @@
-"""Checks of `halve`."""
-
 from autograder.lessons.tiny import reference
 
 from autograder.judge.table import Check, ExerciseChecks, call
