@@ -168,7 +168,7 @@ class FakeGrader:
             exercises.append(grade_answer(key, points, cell.source if changed else None))
         total = sum(done.score or 0.0 for done in exercises)
         report = Report(lesson=lesson, score=total, max_score=20.0, exercises=exercises)
-        faults = [done.id for done in exercises if done.outcome is Outcome.GRADER_FAULT]
+        faults = [done.id for done in exercises if done.outcome is Outcome.GRADER_ERROR]
         tracebacks = {exercise: f"KeyError: '{exercise} broke'" for exercise in faults}
         return FakeGraded(report, notebook, tracebacks=tracebacks)
 
@@ -180,9 +180,9 @@ def grade_answer(key: str, points: float, answer: str | None) -> ExerciseReport:
     if "boom" in answer:
         raise RuntimeError("the grader fell over")
     if key == "why":
-        outcome, score = Outcome.NEEDS_MARKING, None
+        outcome, score = Outcome.BY_HAND, None
     elif "fault" in answer:
-        outcome, score = Outcome.GRADER_FAULT, None
+        outcome, score = Outcome.GRADER_ERROR, None
     elif "right" in answer:
         outcome, score = Outcome.PASSED, points
     else:

@@ -76,7 +76,7 @@ def ungraded(submission: Submission, sha256: str, reason: str, *, sandboxed: boo
             id=exercise,
             points=metadata(cell)["points"],
             score=None,
-            outcome=Outcome.GRADER_FAULT,
+            outcome=Outcome.GRADER_ERROR,
             checks=[GRADER_ERROR],
         )
         for exercise, cell in graded_cells(notebook)
@@ -136,7 +136,7 @@ def _checked(graded: "GradedSubmission") -> tuple[Report, dict[str, str]]:
         if not _is_possible(done):
             tracebacks[done.id] = f"impossible score: {done.score} of {done.points} points"
             checks = [*done.checks, GRADER_ERROR]
-            update = {"score": None, "outcome": Outcome.GRADER_FAULT, "checks": checks}
+            update = {"score": None, "outcome": Outcome.GRADER_ERROR, "checks": checks}
             done = done.model_copy(update=update)
         exercises.append(done)
     return graded.report.with_exercises(exercises), tracebacks

@@ -125,7 +125,7 @@ def without_running(exercise: Exercise, part: Part | None) -> ExerciseReport | N
     if part.unanswered:
         return _report(exercise, Outcome.UNANSWERED, 0.0)
     if exercise.written:
-        return _report(exercise, Outcome.NEEDS_MARKING, None)
+        return _report(exercise, Outcome.BY_HAND, None)
     return None
 
 
@@ -172,7 +172,7 @@ def out_of_time(exercise: Exercise, seconds: float) -> ExerciseReport:
 
 def grader_fault(exercise: Exercise) -> ExerciseReport:
     """Return the report of an exercise that the grader failed on, which leaves it to be graded by hand."""
-    return _report(exercise, Outcome.GRADER_FAULT, None, [GRADER_ERROR])
+    return _report(exercise, Outcome.GRADER_ERROR, None, [GRADER_ERROR])
 
 
 def graded(lesson: str, exercise: Exercise, run: CheckResults, mistakes: Sequence[Mistake]) -> ExerciseReport:

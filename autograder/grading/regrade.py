@@ -116,7 +116,7 @@ def _touched(
         each
         for each in attempt.report.exercises
         if attempt.checks.get(each.id) == checks.get(each.id)
-        and each.outcome is not Outcome.GRADER_FAULT
+        and each.outcome is not Outcome.GRADER_ERROR
         and (attempt.sandboxed or not sandboxed)
     ]
     names = {each.id for each in kept}

@@ -36,7 +36,7 @@ class Attempt(Document):
     @property
     def faulty(self) -> bool:
         """Whether the grader failed on an exercise, so that grading again may do better."""
-        return any(done.outcome is Outcome.GRADER_FAULT for done in self.report.exercises)
+        return any(done.outcome is Outcome.GRADER_ERROR for done in self.report.exercises)
 
     def settles(self, sha256: str, version: str, *, sandboxed: bool) -> bool:
         """Return whether grading a file with this digest again would give nothing new."""

@@ -24,13 +24,13 @@ class Outcome(StrEnum):
     TIMEOUT = "timeout"
     CRASHED = "crashed"
     MISSING = "missing"
-    NEEDS_MARKING = "needs-marking"
-    GRADER_FAULT = "grader-fault"
+    BY_HAND = "needs-marking"
+    GRADER_ERROR = "grader-fault"
 
     @property
     def is_pending(self) -> bool:
         """Whether the score is to be given by hand: a written answer, or a grader error."""
-        return self in (Outcome.NEEDS_MARKING, Outcome.GRADER_FAULT)
+        return self in (Outcome.BY_HAND, Outcome.GRADER_ERROR)
 
 
 class State(StrEnum):

@@ -44,8 +44,8 @@ from coursework.edits.places import blame
 WINDOW = 300.0  # seconds over which the rate is taken: submissions differ a lot
 _COLOUR = {
     Outcome.PASSED: "blue",
-    Outcome.NEEDS_MARKING: "cyan",
-    Outcome.GRADER_FAULT: "magenta",
+    Outcome.BY_HAND: "cyan",
+    Outcome.GRADER_ERROR: "magenta",
     Outcome.UNANSWERED: "dim",
 }
 
@@ -101,7 +101,7 @@ def _print_exercises(report: Report, console: Console) -> None:
     groups: dict[tuple[Outcome, str], list[ExerciseReport]] = {}
     advice: dict[str, list[str]] = {}
     for exercise in report.exercises:
-        quiet = exercise.outcome in (Outcome.PASSED, Outcome.NEEDS_MARKING)
+        quiet = exercise.outcome in (Outcome.PASSED, Outcome.BY_HAND)
         if not quiet and not exercise.is_skipped:  # those without checks stand together, by outcome
             key = exercise.outcome, exercise.id if exercise.checks else ""
             groups.setdefault(key, []).append(exercise)
@@ -207,7 +207,7 @@ def summarise(lesson: str, reports: Mapping[str, Report]) -> LessonSummary:
         pending=sum(report.pending > 0 for report in found),
         incidents=sum(len(report.incidents) for report in found),
         grader_errors=sum(
-            any(each.is_pending and each.outcome is Outcome.GRADER_FAULT for each in report.exercises)
+            any(each.is_pending and each.outcome is Outcome.GRADER_ERROR for each in report.exercises)
             for report in found
         ),
         mean=fmean(shares) if shares else None,

@@ -136,7 +136,7 @@ class WrittenAnswers:
         for lesson in self.lessons:
             for student, attempt in AttemptLog(self.course.reports).latest(lesson).items():
                 for place, report in enumerate(attempt.report.exercises):
-                    if report.outcome is Outcome.NEEDS_MARKING and attempt.report.is_graded:
+                    if report.outcome is Outcome.BY_HAND and attempt.report.is_graded:
                         key = (lesson, report.id, student)
                         made = partial(WrittenAnswer, self._hidden(*key), *key, place, report.points)
                         found[key] = made

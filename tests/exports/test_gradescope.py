@@ -86,7 +86,7 @@ def test_every_report_of_a_class_fits_the_specification() -> None:
 def test_what_is_pending_has_neither_score_nor_status() -> None:
     """Gradescope then counts it neither as earned nor as lost."""
     draw = random.Random(1)
-    outcomes = (Outcome.PASSED, Outcome.NEEDS_MARKING, Outcome.GRADER_FAULT)
+    outcomes = (Outcome.PASSED, Outcome.BY_HAND, Outcome.GRADER_ERROR)
     made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
     read = _read(made)
     passed, *pending = read["tests"]
@@ -119,7 +119,7 @@ def test_a_penalty_and_a_missing_sandbox_are_said() -> None:
 def test_an_instructors_comment_is_with_its_exercise() -> None:
     """As it was written: the format is plain text."""
     draw = random.Random(1)
-    made = report([exercise(name, Outcome.NEEDS_MARKING, draw) for name in ("softmax", "causal-mask")])
+    made = report([exercise(name, Outcome.BY_HAND, draw) for name in ("softmax", "causal-mask")])
     first, second = _read(made, comments={"causal-mask": "Name **one** result of x < y."})["tests"]
     assert "Your instructor's comment\nName **one** result of x < y." in second["output"]
     assert "comment" not in first["output"]

@@ -68,9 +68,9 @@ def test_a_grader_that_raises_leaves_every_score_open(course: Course) -> None:
     assert [
         (done.id, done.points, done.score, done.outcome) for done in attempt.report.exercises
     ] == [
-        ("double", 8.0, None, Outcome.GRADER_FAULT),
-        ("halve", 10.0, None, Outcome.GRADER_FAULT),
-        ("why", 2.0, None, Outcome.GRADER_FAULT),
+        ("double", 8.0, None, Outcome.GRADER_ERROR),
+        ("halve", 10.0, None, Outcome.GRADER_ERROR),
+        ("why", 2.0, None, Outcome.GRADER_ERROR),
     ]
     assert "RuntimeError: the grader fell over" in attempt.detail
     assert "fell over" not in attempt.report.model_dump_json()
@@ -90,7 +90,7 @@ def test_a_score_that_is_not_a_number_is_a_grader_error(course: Course) -> None:
     hand_in(course, "alice", double="# nan", halve="# right")
     attempt, _ = grade_submission(FakeGrader(course), submission(course), sandboxed=True)
     double, halve, _ = (done.outcome for done in attempt.report.exercises)
-    assert (double, halve) == (Outcome.GRADER_FAULT, Outcome.PASSED)
+    assert (double, halve) == (Outcome.GRADER_ERROR, Outcome.PASSED)
     assert (attempt.report.score, attempt.report.pending) == (10.0, 8.0)
 
 
@@ -112,7 +112,7 @@ def test_a_score_out_of_range_is_a_grader_error(
     monkeypatch.setattr(FakeGrader, "grade", too_much)
     attempt, _ = grade_submission(FakeGrader(course), submission(course), sandboxed=True)
     ended = [done.outcome for done in attempt.report.exercises]
-    assert ended == [Outcome.GRADER_FAULT, Outcome.MISSING, Outcome.MISSING]
+    assert ended == [Outcome.GRADER_ERROR, Outcome.MISSING, Outcome.MISSING]
     assert attempt.detail == f"[double]\nimpossible score: {score} of 8.0 points"
 
 

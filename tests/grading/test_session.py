@@ -211,7 +211,7 @@ def test_a_grader_fault_tells_the_student_nothing_of_the_answer(
     monkeypatch.setattr(runner, "judge_check", broken)
     graded = grader.grade(LESSON, hand_in(LESSON))
     told = graded.report.exercise("causal-mask")
-    assert (told.outcome, told.score) == (Outcome.GRADER_FAULT, None)
+    assert (told.outcome, told.score) == (Outcome.GRADER_ERROR, None)
     assert told.checks == [GRADER_ERROR]
     document = graded.report.model_dump_json()
     assert "ZeroDivisionError" not in document

@@ -8,8 +8,8 @@ from pydantic import ValidationError
 from autograder.model.report import ExerciseReport, Outcome, Report, State
 
 DONE = ExerciseReport(id="softmax", points=18, score=9, outcome=Outcome.FAILED)
-WAITS = ExerciseReport(id="why", points=2, score=None, outcome=Outcome.NEEDS_MARKING)
-FAULT = ExerciseReport(id="mask", points=3, score=None, outcome=Outcome.GRADER_FAULT)
+WAITS = ExerciseReport(id="why", points=2, score=None, outcome=Outcome.BY_HAND)
+FAULT = ExerciseReport(id="mask", points=3, score=None, outcome=Outcome.GRADER_ERROR)
 
 
 def report(*exercises: ExerciseReport, **more: object) -> Report:

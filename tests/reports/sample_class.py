@@ -81,7 +81,7 @@ NAMES = [
 ]  # fmt: skip
 WRONG = [Outcome.FAILED] * 14 + [
     Outcome.UNANSWERED, Outcome.UNANSWERED, Outcome.UNANSWERED, Outcome.ERROR, Outcome.ERROR,
-    Outcome.TIMEOUT, Outcome.CRASHED, Outcome.MISSING, Outcome.NEEDS_MARKING, Outcome.GRADER_FAULT,
+    Outcome.TIMEOUT, Outcome.CRASHED, Outcome.MISSING, Outcome.BY_HAND, Outcome.GRADER_ERROR,
 ]  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def _report(lesson: str, place: int, number: int) -> Report:
         Outcome.PASSED if draw.random() < skill - fading else draw.choice(WRONG) for _ in POINTS
     ]
     if place in (4, 7):
-        outcomes[-1] = Outcome.NEEDS_MARKING
+        outcomes[-1] = Outcome.BY_HAND
     made = report(
         [exercise(each, how, draw) for each, how in zip(POINTS, outcomes, strict=True)],
         lesson=lesson,

@@ -57,7 +57,7 @@ def check(title: str, message: str = "", *, passed: bool = False) -> CheckReport
 
 
 RIGHT = [check("Rows add up to 1", passed=True), check("It works along any `dim`", passed=True)]
-PENDING = done("why", Outcome.NEEDS_MARKING, None)
+PENDING = done("why", Outcome.BY_HAND, None)
 PERFECT = report([*(done(name, Outcome.PASSED, 2, checks=RIGHT) for name in IDS[:4]), PENDING])
 MIDDLING = report(
     [

@@ -64,11 +64,11 @@ def test_a_pending_score_is_not_zero_in_the_difficulty() -> None:
     """The mean share leaves out what is still to be graded by hand."""
     draw = random.Random(1)
     one = report([exercise("softmax", Outcome.PASSED, draw)])
-    two = report([exercise("softmax", Outcome.GRADER_FAULT, draw)])
+    two = report([exercise("softmax", Outcome.GRADER_ERROR, draw)])
     [both] = figures(LESSON, {"a": one, "b": two}).exercises
     [only] = figures(LESSON, {"b": two}).exercises
     assert both.mean_share == 1
-    assert both.outcomes == [(Outcome.PASSED, 1), (Outcome.GRADER_FAULT, 1)]
+    assert both.outcomes == [(Outcome.PASSED, 1), (Outcome.GRADER_ERROR, 1)]
     assert only.mean_share is None
 
 
@@ -95,12 +95,12 @@ def test_a_failure_without_a_known_mistake_is_listed() -> None:
 def test_answers_to_grade_by_hand_are_listed_by_exercise_and_reason() -> None:
     """Written answers and grader errors are separate; students count once."""
     draw = random.Random(1)
-    outcomes = [Outcome.NEEDS_MARKING, Outcome.GRADER_FAULT]
+    outcomes = [Outcome.BY_HAND, Outcome.GRADER_ERROR]
     made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
     found = figures(LESSON, {"a": made, "b": made})
     assert found.by_hand == {
-        ("softmax", Outcome.NEEDS_MARKING): ["a", "b"],
-        ("attention-scores", Outcome.GRADER_FAULT): ["a", "b"],
+        ("softmax", Outcome.BY_HAND): ["a", "b"],
+        ("attention-scores", Outcome.GRADER_ERROR): ["a", "b"],
     }
     assert found.students_by_hand == 2
 
@@ -108,14 +108,14 @@ def test_answers_to_grade_by_hand_are_listed_by_exercise_and_reason() -> None:
 def test_the_longest_queue_of_answers_to_grade_comes_first() -> None:
     """In a lesson and over all of them: one grader error does not stand above the answers of the whole class."""
     draw = random.Random(1)
-    written = exercise("attention-shapes", Outcome.NEEDS_MARKING, draw)
-    fault = exercise("softmax", Outcome.GRADER_FAULT, draw)
+    written = exercise("attention-shapes", Outcome.BY_HAND, draw)
+    fault = exercise("softmax", Outcome.GRADER_ERROR, draw)
     reports = {"a": report([fault, written]), "b": report([written])}
     assert [exercise for exercise, _ in figures(LESSON, reports).by_hand] == ["attention-shapes", "softmax"]
     assert course_figures({"01_lesson": {"c": report([fault])}, "02_lesson": reports}).queues == [
-        ("02_lesson", "attention-shapes", Outcome.NEEDS_MARKING, 2),
-        ("01_lesson", "softmax", Outcome.GRADER_FAULT, 1),
-        ("02_lesson", "softmax", Outcome.GRADER_FAULT, 1),
+        ("02_lesson", "attention-shapes", Outcome.BY_HAND, 2),
+        ("01_lesson", "softmax", Outcome.GRADER_ERROR, 1),
+        ("02_lesson", "softmax", Outcome.GRADER_ERROR, 1),
     ]
 
 
@@ -153,7 +153,7 @@ def test_exercises_keep_lesson_order() -> None:
 
 
 def _answer(name: str, score: float | None, points: float = 2) -> ExerciseReport:
-    outcome = Outcome.NEEDS_MARKING if score is None else Outcome.FAILED
+    outcome = Outcome.BY_HAND if score is None else Outcome.FAILED
     return ExerciseReport(id=name, points=points, score=score, outcome=outcome)
 
 
@@ -240,7 +240,7 @@ def _earned(share: float, points: float = 20) -> Report:
 
 
 def _pending() -> Report:
-    return report([exercise("softmax", Outcome.NEEDS_MARKING, random.Random(1))])
+    return report([exercise("softmax", Outcome.BY_HAND, random.Random(1))])
 
 
 def _absent(state: State = State.ABSENT) -> Report:

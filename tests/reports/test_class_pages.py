@@ -77,7 +77,7 @@ def test_links_survive_any_folder_name() -> None:
 
 def test_what_waits_links_to_formgrader_and_scores_to_the_csv() -> None:
     """The address of formgrader is the course's."""
-    waiting = report([exercise("softmax", Outcome.NEEDS_MARKING, random.Random(1))])
+    waiting = report([exercise("softmax", Outcome.BY_HAND, random.Random(1))])
     pages = _pages({"a": waiting}, formgrader="https://hub.example/formgrader/")
     queue = f"https://hub.example/formgrader/gradebook/{LESSON}/{LESSON}"
     assert queue in Tags(pages[FRONT]).links

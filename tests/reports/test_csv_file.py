@@ -34,7 +34,7 @@ def test_every_student_has_a_row_with_every_score() -> None:
 def test_pending_scores_are_empty_and_named() -> None:
     """A pending score is not zero, and a column names its exercise."""
     draw = random.Random(1)
-    outcomes = [Outcome.PASSED, Outcome.GRADER_FAULT, Outcome.NEEDS_MARKING, Outcome.UNANSWERED]
+    outcomes = [Outcome.PASSED, Outcome.GRADER_ERROR, Outcome.BY_HAND, Outcome.UNANSWERED]
     made = report([exercise(name, how, draw) for name, how in zip(POINTS, outcomes, strict=False)])
     row = _rows({"ada": made})[0]
     assert (float(row["softmax"]), float(row["padding-mask"])) == (2, 0)

@@ -73,7 +73,7 @@ def test_the_attempt_travels_with_the_page(course: Course) -> None:
     attempt = attached_attempt(again)
     assert attempt == attached_attempt(made)
     assert attempt is not None
-    assert attempt.report.exercise("why").outcome is Outcome.NEEDS_MARKING
+    assert attempt.report.exercise("why").outcome is Outcome.BY_HAND
     assert attached_attempt(nbformat.v4.new_notebook()) is None
 
 

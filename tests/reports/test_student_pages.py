@@ -369,7 +369,7 @@ def test_the_same_file_graded_again_is_one_attempt() -> None:
 def test_only_scores_that_differ_are_told_in_the_lessons_order() -> None:
     """Up, down, and pending."""
     before = report([done("softmax", Outcome.FAILED, 1.5), done("causal-mask", Outcome.PASSED, 2)])
-    after = report([done("softmax", Outcome.PASSED, 2), done("causal-mask", Outcome.GRADER_FAULT, None)])
+    after = report([done("softmax", Outcome.PASSED, 2), done("causal-mask", Outcome.GRADER_ERROR, None)])
     up, pending = changes(before, after)
     assert (str(up), up.went_up) == ("1.5 → 2", True)
     assert (str(pending), pending.went_up) == ("2 → pending", False)

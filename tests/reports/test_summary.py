@@ -18,7 +18,7 @@ def _exercise(name: str, points: float, score: float | None, outcome: Outcome) -
     return ExerciseReport(id=name, points=points, score=score, outcome=outcome)
 
 
-def _graded(earned: float, *, by_hand: Outcome | None = Outcome.NEEDS_MARKING) -> Report:
+def _graded(earned: float, *, by_hand: Outcome | None = Outcome.BY_HAND) -> Report:
     """Return a report of 10 points checked, and 10 more that are pending unless there are none."""
     exercises = [
         _exercise("double", 10, earned, Outcome.PASSED if earned == 10 else Outcome.FAILED)
@@ -74,7 +74,7 @@ def test_only_places_with_something_to_see_are_named(course: Course) -> None:
     assert "grader-errors.log" not in done
     assert "Could not be graded" not in done
     assert "autograder written" in _printed(course, REPORTS)
-    fault = {"ada": _graded(10, by_hand=Outcome.GRADER_FAULT)}
+    fault = {"ada": _graded(10, by_hand=Outcome.GRADER_ERROR)}
     assert "reports/grader-errors.log" in _printed(course, fault)
 
 

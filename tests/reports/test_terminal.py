@@ -51,13 +51,13 @@ def test_each_outcome_is_named(outcome: Outcome) -> None:
     text = _printed(_with(outcome))
     assert WORDING[outcome].label in text
     below = text.split("Score: ")[1]
-    quiet = outcome in (Outcome.PASSED, Outcome.NEEDS_MARKING)
+    quiet = outcome in (Outcome.PASSED, Outcome.BY_HAND)
     assert ("softmax" in below) is not quiet
 
 
 def test_the_score_says_what_is_pending() -> None:
     """Two earned points and three pending ones are told apart."""
-    text = _printed(_with(Outcome.PASSED, Outcome.GRADER_FAULT))
+    text = _printed(_with(Outcome.PASSED, Outcome.GRADER_ERROR))
     assert "Score: 2 of 2 points graded, 3 pending" in text
     assert "3 pending" in next(line for line in text.splitlines() if "grader error" in line)
 

@@ -162,7 +162,7 @@ def test_what_settles_a_submission() -> None:
     assert not attempt().settles("a", "w", sandboxed=True)
     assert not attempt(sandboxed=False).settles("a", "v", sandboxed=True)
     assert attempt(sandboxed=False).settles("a", "v", sandboxed=False)
-    assert not attempt(outcome=Outcome.GRADER_FAULT).settles("a", "v", sandboxed=True)
+    assert not attempt(outcome=Outcome.GRADER_ERROR).settles("a", "v", sandboxed=True)
 
 
 def test_a_students_attempts_are_found_by_lesson_oldest_first(tmp_path: Path) -> None:
