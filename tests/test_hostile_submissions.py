@@ -90,7 +90,7 @@ ENDLESS = {
     "event-loop": set(),
     "freezes-the-clock": {"too-much"},
     "ignores-signals": {"too-much"},
-    "stops-its-keeper": {"too-much"},
+    "stops-its-supervisor": {"too-much"},
     "stops-itself": set(),
     "trickled-reply": set(),
 }

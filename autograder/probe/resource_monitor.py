@@ -1,6 +1,6 @@
 """Counts the processes of a run, their memory and their time, which limits on one process cannot bound.
 
-Control groups would do this, but need rights that a grader does not have. The keeper of a run therefore
+Control groups would do this, but need rights that a grader does not have. The supervisor of a run therefore
 reads /proc several times a second. Fields of /proc/PID/stat: see proc(5).
 """
 

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Final
 
 from autograder.probe import isolate, wire
-from autograder.probe.keeper import Programs, keep_run, kill
 from autograder.probe.resource_monitor import ResourceMonitor
 from autograder.probe.session import Inherited
 from autograder.probe.shell import make_shell
+from autograder.probe.supervisor import Programs, kill, supervise
 from coursework.exclusions import not_refused
 
 FEW_RUNS = 3  # before memory is moved to huge pages, which costs what some five runs gain by it
@@ -112,7 +112,7 @@ def _import(modules: Iterable[str]) -> None:
 def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> str:
     """Carry out one command, and return its word.
 
-    `run` comes with a channel, and is answered with the number of the run, that of its keeper; `stop` and
+    `run` comes with a channel, and is answered with the number of the run, that of its supervisor; `stop` and
     `used` come with that number. The answer to `used` is the processor time of its processes, and for how
     long they had or wanted some: the kernel says so, and no run can hide it. `import` is followed by the
     names of further modules.
@@ -123,12 +123,12 @@ def _serve(control: socket.socket, inherited: Inherited, programs: Programs) -> 
     word, number = message.decode().split()
     run = int(number)
     if word == "run":
-        keeper = os.fork()
-        if keeper == 0:
+        supervisor = os.fork()
+        if supervisor == 0:
             control.close()
-            keep_run(inherited, socket.socket(fileno=descriptors[0]), programs)
+            supervise(inherited, socket.socket(fileno=descriptors[0]), programs)
         os.close(descriptors[0])
-        wire.send(control, {"run": keeper})
+        wire.send(control, {"run": supervisor})
     elif word == "stop":
         kill(run, signal.SIGTERM)
         with contextlib.suppress(ChildProcessError):

@@ -46,7 +46,7 @@ class RaisedFrame(BaseModel):
 
 
 class SessionEnded(Frame):
-    """The run is over; its keeper says so."""
+    """The run is over; its supervisor says so."""
 
     session: Literal["ended"]
     code: Status

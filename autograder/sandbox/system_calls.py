@@ -51,7 +51,7 @@ FORKS = ("clone", "fork", "vfork")  # what starts a process or a thread; there i
 def filter_programs() -> str:
     """Return three programs for the kernel in hexadecimal, with colons between them.
 
-    The first is the filter of every run. The second has the kernel ask the keeper of a run before each
+    The first is the filter of every run. The second has the kernel ask the supervisor of a run before each
     fork. The third forbids starting another process; threads are left. Raises SandboxMissingError
     without libseccomp.
     """

@@ -195,7 +195,7 @@ os.kill(0, signal.SIGSTOP)
 
 
 @pytest.mark.parametrize("close", ["alive", "timed-out"])
-def test_nothing_is_left_of_a_run_that_stops_its_keeper(close: str) -> None:
+def test_nothing_is_left_of_a_run_that_stops_its_supervisor(close: str) -> None:
     """Children in sessions of their own, a stopped process group: all of it is gone when `close` returns."""
     with WarmProcess() as warm:
         before = below(warm)
@@ -208,7 +208,7 @@ def test_nothing_is_left_of_a_run_that_stops_its_keeper(close: str) -> None:
         assert below(warm) == before
 
 
-def test_a_keeper_cannot_be_signalled(warm: WarmProcess) -> None:
+def test_a_supervisor_cannot_be_signalled(warm: WarmProcess) -> None:
     """It is in another session and outside the process namespace, so `kill` has no number for it."""
     attack = "import os, signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nos.kill(0, signal.SIGTERM)\n"
     with warm.run() as run:
@@ -238,7 +238,7 @@ def test_processes_and_threads_are_counted(run: Run, attack: str) -> None:
 
 
 def test_a_fork_bomb_never_has_more_processes_than_there_may_be(warm: WarmProcess) -> None:
-    """Each fork waits for the keeper, so there are no hundreds, however busy the machine is by then.
+    """Each fork waits for the supervisor, so there are no hundreds, however busy the machine is by then.
 
     A look takes a while, and may see one that ends and another that takes its place. Those that two looks in turn
     see lived between them at one moment.
@@ -253,7 +253,7 @@ def test_a_fork_bomb_never_has_more_processes_than_there_may_be(warm: WarmProces
         kinds = {kind for kind, _ in run.take_notes()}
         if ended := bomb.exception():
             assert isinstance(ended, RunEndedError)
-            # RLIMIT_NPROC binds an ordinary user, so a fork may fail before the keeper is asked. Then two
+            # RLIMIT_NPROC binds an ordinary user, so a fork may fail before the supervisor is asked. Then two
             # processes answer for the cell, which is noise.
             assert kinds & ({"too-much"} if os.geteuid() == 0 else {"too-much", "noise"})
         else:

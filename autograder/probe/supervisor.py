@@ -1,12 +1,12 @@
-"""The keeper of a run: starts it, limits it, ends it, and reports its end.
+"""The supervisor of a run: starts it, limits it, ends it, and reports its end.
 
-A run is a keeper, which stays outside the run's process namespace and session, so that no signal from inside
-reaches it, and process 1 inside them, which forks the rest (see `session`). No signal from inside reaches
-process 1 either, and neither runs anything of a student's.
+A run is a supervisor, which stays outside the run's process namespace and session, so that no signal from
+inside reaches it, and process 1 inside them, which forks the rest (see `session`). No signal from inside
+reaches process 1 either, and neither runs anything of a student's.
 
-Before a run starts a process or a thread, the kernel asks its keeper (seccomp_unotify(2)). RLIMIT_NPROC does
-not bind the machine's administrator, and a monitor that looks now and then is too late: a fork bomb takes the
-processor from it.
+Before a run starts a process or a thread, the kernel asks its supervisor (seccomp_unotify(2)). RLIMIT_NPROC
+does not bind the machine's administrator, and a monitor that looks now and then is too late: a fork bomb takes
+the processor from it.
 """
 
 import contextlib
@@ -43,7 +43,7 @@ class Programs(NamedTuple):
     """Filters that a run loads into the kernel. Without isolation, none is loaded."""
 
     forbidding: bytes = b""  # system calls that no lesson needs
-    asking: bytes = b""  # asks the keeper before a fork
+    asking: bytes = b""  # asks the supervisor before a fork
     no_processes: bytes = b""  # forbids starting another process
 
     @property
@@ -52,8 +52,8 @@ class Programs(NamedTuple):
         return bool(self.forbidding)
 
 
-def keep_run(inherited: Inherited, channel: socket.socket, programs: Programs) -> NoReturn:
-    """Be the keeper of one run: start it, wait for its end, and report that."""
+def supervise(inherited: Inherited, channel: socket.socket, programs: Programs) -> NoReturn:
+    """Be the supervisor of one run: start it, wait for its end, and report that."""
     os.setsid()
     isolate.adopt_orphans()
     monitor = ResourceMonitor()
@@ -96,7 +96,7 @@ def _wait(inner: int, monitor: ResourceMonitor, listener: int | None) -> bool:
 
 
 def _end(monitor: ResourceMonitor) -> None:
-    """Kill everything below this keeper. With process 1, the kernel kills its whole namespace."""
+    """Kill everything below this supervisor. With process 1, the kernel kills its whole namespace."""
     for process in monitor.family(os.getpid()):
         if process.pid != os.getpid():
             kill(process.pid)
@@ -109,14 +109,14 @@ def kill(process: int, number: signal.Signals = signal.SIGKILL) -> None:
 
 
 def _be_process_1(
-    inherited: Inherited, channel: socket.socket, keeper: socket.socket, programs: Programs
+    inherited: Inherited, channel: socket.socket, supervisor: socket.socket, programs: Programs
 ) -> NoReturn:
     """Be process 1 of the run: isolate and limit it, and answer the grader until it closes the channel."""
     code = 1
     try:
         os.setsid()
         isolate.die_with_parent()
-        isolate.close_descriptors(channel.fileno(), keeper.fileno())
+        isolate.close_descriptors(channel.fileno(), supervisor.fileno())
         isolate.limit_resources()
         isolate.new_session_keyring()
         if programs.isolated:
@@ -124,8 +124,8 @@ def _be_process_1(
             isolate.private_folders()
             isolate.drop_capabilities()
             isolate.filter_system_calls(programs.forbidding)
-            hand_over(programs.asking, keeper)
-        keeper.close()
+            hand_over(programs.asking, supervisor)
+        supervisor.close()
         silence()
         serve(channel, inherited, programs.no_processes)
         code = 0
