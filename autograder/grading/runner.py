@@ -23,7 +23,7 @@ from coursework.engine.observe import observed
 MAX_CRASHES = 2
 SLOW_SECONDS = 20.0  # of processor time; checks that took longer together are not run again
 PROBE_SECONDS = 10
-MOST_KEPT = 8  # turns of which the packed questions stay in memory
+MOST_KEPT = 8  # rounds of which the packed questions stay in memory
 EXAMPLE_SECONDS = 5.0
 CHANGED = (
     "Asked the same question again, your code gave a different answer; the first was right. An "
@@ -139,13 +139,13 @@ class ExerciseRunner:
         self.result.checks.append(_report(check, verdict))
         self.result.evidence.append(Evidence(check, test_input, got, expected, verdict.passed))
 
-    def _request(self, check: Check, test_input: TestInput, turn: int = 0) -> Request:
-        """Return what a check asks, each turn in another random state; the first turns are packed once."""
+    def _request(self, check: Check, test_input: TestInput, round_: int = 0) -> Request:
+        """Return what a check asks, each round in another random state; the first rounds are packed once."""
         kept = _requests.setdefault(test_input, {})
-        packed, key = kept if turn <= MOST_KEPT else {}, (turn, self.share)
+        packed, key = kept if round_ <= MOST_KEPT else {}, (round_, self.share)
         if key not in packed:
             seconds = check.seconds * self.share
-            asked = test_input.operation, self.exercise.name, test_input.seed + turn, seconds
+            asked = test_input.operation, self.exercise.name, test_input.seed + round_, seconds
             packed[key] = Request(*asked)
         return packed[key]
 
@@ -157,7 +157,7 @@ class ExerciseRunner:
             try:
                 seconds = PROBE_SECONDS * self.share
                 if self.kept:
-                    self._probe = self.process.turn(seconds, self.exercise.id, lesson, excluded)
+                    self._probe = self.process.switch(seconds, self.exercise.id, lesson, excluded)
                 else:
                     self._probe = self.process.probe(seconds, self.stand_ins, self.cells, lesson, excluded)
             except RunEndedError as ending:
@@ -182,19 +182,19 @@ class ExerciseRunner:
         asked.sort(key=lambda each: len(self._request(each[1].check, each[1].test_input).frame))
         number = times_to_ask(len(asked), perfect=self.result.perfect, varies=self.varies)
         few = [n for n, item in asked if item.test_input.operation.repeated][:number]
-        for turn in range(1, OFTEN + 1):
+        for round_ in range(1, OFTEN + 1):
             if self.result.changing:
-                self._ask_again([n for n, _ in asked if evidence[n].passed], probe, turn)
-            elif turn <= math.ceil(number / max(len(few), 1)):
-                self._ask_again(few, probe, turn)
+                self._ask_again([n for n, _ in asked if evidence[n].passed], probe, round_)
+            elif round_ <= math.ceil(number / max(len(few), 1)):
+                self._ask_again(few, probe, round_)
 
-    def _ask_again(self, indices: Sequence[int], probe: Probe, turn: int) -> None:
+    def _ask_again(self, indices: Sequence[int], probe: Probe, round_: int) -> None:
         """Ask some questions again. A probe that ends here proves nothing: the checks have passed."""
         result = self.result
         if not probe.ready or self.out_of_time():
             return
         before = [result.evidence[index] for index in indices]
-        requests = [self._request(each.check, each.test_input, turn) for each in before]
+        requests = [self._request(each.check, each.test_input, round_) for each in before]
         with suppress(RunEndedError), closing(probe.observe_all(requests)) as answers:
             for index, first, seen in zip(indices, before, answers, strict=True):
                 got = observed(first.test_input.operation, seen)

@@ -7,7 +7,7 @@ of its own, one command after the other, while the session that it came from wai
 - `fork`, which comes with a channel: fork. The fork takes stand-ins, runs cells, and says that it is ready.
   The answer, once the fork has ended, is its exit status.
 - `cell`: run a cell. The answer describes the exception it raised, if any.
-- `keep`: remember what each name means now; `turn`: have the names mean again what was kept.
+- `keep`: remember what each name means now; `switch`: have the names mean again what was kept.
 - `observe`: run an operation, and say what was seen. Further questions may be sent before it is answered.
 - `ask`: remember an operation; `try`: run a cell in place of one that this process has not run yet, then do
   as `observe` does with the operation. Many cells are tried, and the operation travels once.
@@ -90,7 +90,7 @@ class Session:
         names: dict[str, Any] = self.inherited.shell.user_ns
         return names
 
-    def settle(self, *, after_a_call: bool = False) -> list[Note]:
+    def restore(self, *, after_a_call: bool = False) -> list[Note]:
         """Put back what the code replaced, and return the notes since the last call.
 
         After a call, only what the probe relies on: what else an answer replaces is its own affair.
@@ -162,7 +162,7 @@ def _be_fork(session: Session, command: dict[str, Any]) -> None:
         if excluded:  # from now on: a cell may compare its answer with torch's own
             exclude(excluded, session.called.add)
         # Without cells all is as the session left it. To look again would copy memory that forks share.
-        wire.send(session.channel, {"fork": "ready", "noted": session.settle(after_a_call=not ran)})
+        wire.send(session.channel, {"fork": "ready", "noted": session.restore(after_a_call=not ran)})
         _answer_all(session)
     except SystemExit:
         os._exit(EXITED)
@@ -202,7 +202,7 @@ def _run_cell(session: Session, command: dict[str, Any]) -> dict[str, Any]:
         result = session.inherited.shell.run_cell(command["source"], store_history=False, silent=True)
         problem = result.error_before_exec or result.error_in_exec
         raised = describe(problem) if problem else None
-    return {"cell": "done", "raised": raised, "seconds": clock(), "noted": session.settle()}
+    return {"cell": "done", "raised": raised, "seconds": clock(), "noted": session.restore()}
 
 
 def _keep(session: Session, command: dict[str, Any]) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def _keep(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     return {"kept": command["exercise"]}
 
 
-def _turn(session: Session, command: dict[str, Any]) -> dict[str, Any]:
+def _switch(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     """Go back to what each name meant at an exercise: a cell further down may define it anew.
 
     Functions look names up in the shell's own dictionary, so this is filled, not replaced.
@@ -225,7 +225,7 @@ def _observe(session: Session, command: dict[str, Any]) -> dict[str, Any]:
     session.called.clear()
     with time_limit(command["seconds"]) as clock:
         seen = observe(asked, session.names, command["name"], command["seed"])
-        noted = session.settle(after_a_call=True)
+        noted = session.restore(after_a_call=True)
     return {**seen, "excluded": sorted(session.called), "seconds": clock(), "noted": noted}
 
 
@@ -246,7 +246,7 @@ def _try(session: Session, command: dict[str, Any]) -> dict[str, Any]:
             code = compile(command.pop("source"), "<answer>", "exec", dont_inherit=True)
             exec(code, session.names)  # noqa: S102 - a student's, as every cell is
         seen = observe(asked, session.names, question["name"], question["seed"])
-        noted = session.settle(after_a_call=True)
+        noted = session.restore(after_a_call=True)
     return {**seen, "excluded": sorted(session.called), "seconds": clock(), "noted": noted}
 
 
@@ -269,6 +269,6 @@ def _leave(session: Session, _command: dict[str, Any]) -> dict[str, Any]:
 
 
 ANSWERS: Final = {
-    "fork": _fork, "cell": _run_cell, "keep": _keep, "turn": _turn, "observe": _observe, "ask": _ask,
+    "fork": _fork, "cell": _run_cell, "keep": _keep, "switch": _switch, "observe": _observe, "ask": _ask,
     "try": _try, "leave": _leave,
 }  # fmt: skip

@@ -5,8 +5,8 @@ inside reaches it, and process 1 inside them, which forks the rest (see `session
 reaches process 1 either, and neither runs anything of a student's.
 
 Before a run starts a process or a thread, the kernel asks its supervisor (seccomp_unotify(2)). RLIMIT_NPROC
-does not bind the machine's administrator, and a monitor that looks now and then is too late: a fork bomb takes
-the processor from it.
+does not bind the machine's administrator, and a monitor that looks now and then is too late: a fork bomb
+takes the processor from it.
 """
 
 import contextlib

@@ -73,7 +73,7 @@ class CellDone(Frame):
 
 
 class Kept(Frame):
-    """The answer to `keep` and `turn`."""
+    """The answer to `keep` and `switch`."""
 
     kept: Line
 

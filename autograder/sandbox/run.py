@@ -238,13 +238,13 @@ class Run:
         return answer.raised.model_dump(exclude_unset=True) if answer.raised else None
 
     def keep(self, exercise: str) -> bool:
-        """Have the notebook remember what each name means now, for `turn`. Return whether it did."""
+        """Have the notebook remember what each name means now, for `switch`. Return whether it did."""
         with contextlib.suppress(RunEndedError):
             self._open_notebook().ask({"do": "keep", "exercise": exercise}, GRACE_SECONDS, frames.Kept)
             return True
         return False
 
-    def turn(self, seconds: float, exercise: str, lesson: str = "", excluded: Sequence[str] = ()) -> Probe:
+    def switch(self, seconds: float, exercise: str, lesson: str = "", excluded: Sequence[str] = ()) -> Probe:
         """Return a probe whose names mean what `keep` remembered for an exercise.
 
         It is the same one for all exercises that exclude the same, as long as it lives, and ends with the
@@ -256,7 +256,7 @@ class Run:
             self._shared = tuple(excluded), shared
         if shared.ready:
             try:
-                shared.ask({"do": "turn", "exercise": exercise}, GRACE_SECONDS, frames.Kept)
+                shared.ask({"do": "switch", "exercise": exercise}, GRACE_SECONDS, frames.Kept)
             except RunEndedError:
                 if not self.alive:
                     raise

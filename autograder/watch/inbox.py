@@ -177,8 +177,8 @@ def _state(folder: Path) -> State:
     return tuple(sorted(found))
 
 
-class Settling:
-    """Remembers since when each submission has been as it is, by a `clock` in seconds."""
+class UploadTracker:
+    """Remembers since when each submission has been as it is, to tell which are still being written."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

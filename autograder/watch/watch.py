@@ -27,7 +27,7 @@ from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
 from autograder.submissions.submission import Submission, look_alike
-from autograder.watch.inbox import Arrival, Inbox, Settling, collect
+from autograder.watch.inbox import Arrival, Inbox, UploadTracker, collect
 
 LOCK = "watch.lock"
 GLANCE = 0.5  # seconds between two looks while something is being written or graded
@@ -222,7 +222,7 @@ class Watch:
     tell: Callable[[Done], None]
     note: Callable[[str], None]
     most: int
-    settling: Settling = field(default_factory=Settling)
+    uploads: UploadTracker = field(default_factory=UploadTracker)
     _noted: dict[str, float] = field(default_factory=dict)
     _is_busy: bool = False  # whether something is being written or graded
 
@@ -247,7 +247,7 @@ class Watch:
             self._note_once(line)
         if new and (line := look_alike(self.grader.course, {arrival.student for arrival in new})):
             self._note_once(line)
-        whole = [arrival for arrival in new if self.settling.is_whole(arrival)]
+        whole = [arrival for arrival in new if self.uploads.is_whole(arrival)]
         spent = self.grader.log.spent()
         for arrival in sorted(whole, key=lambda each: (len(spent.get(each.student, ())), each.order)):
             used = spent.get(arrival.student, [])
@@ -270,7 +270,7 @@ class Watch:
         if done.attempt is None and done.problem:
             self._note_once(f"{done.arrival}: {done.problem}")
         else:
-            self.settling.forget(done.arrival)
+            self.uploads.forget(done.arrival)
             self.tell(done)
 
     @contextmanager

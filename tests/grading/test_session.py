@@ -249,9 +249,9 @@ def test_the_more_checks_an_answer_passed_the_less_it_is_asked_again(
     asked: dict[str, int] = {}
     again = runner.ExerciseRunner._ask_again
 
-    def counted(run: runner.ExerciseRunner, indices: Sequence[int], probe: Probe, turn: int) -> None:
+    def counted(run: runner.ExerciseRunner, indices: Sequence[int], probe: Probe, round_: int) -> None:
         asked[run.exercise.id] = asked.get(run.exercise.id, 0) + len(indices)
-        again(run, indices, probe, turn)
+        again(run, indices, probe, round_)
 
     monkeypatch.setattr(runner.ExerciseRunner, "_ask_again", counted)
     grader.grade(LESSON, hand_in(LESSON))

@@ -16,7 +16,7 @@ from autograder.grading.pool import MakeGrader, Pool
 from autograder.model.course import CONFIG, Course
 from autograder.model.report import Report, WrongLines
 from autograder.storage.exchange import CourseExchange
-from autograder.watch.inbox import Inbox, Settling
+from autograder.watch.inbox import Inbox, UploadTracker
 from autograder.watch.watch import ArrivalGrader, Done, Watch
 
 __all__ = ["book", "built", "course", "grades", "same_grader"]
@@ -125,8 +125,8 @@ def look(course: Course, same_grader: None) -> Look:
         grader = ArrivalGrader(course, exchange, first, slow)
         is_exchange = folder == exchange.inbound
         inbox = Inbox(folder, course.lessons(), is_exchange=is_exchange, checks_owner=checks_owner)
-        settling = Settling(lambda: next(ticks))
-        watch = Watch(inbox, grader, told.done.append, told.notes.append, most, settling)
+        uploads = UploadTracker(lambda: next(ticks))
+        watch = Watch(inbox, grader, told.done.append, told.notes.append, most, uploads)
         try:
             watch.run(stop or threading.Event(), once=stop is None)
         finally:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.watch.inbox import PATIENCE, QUIET, Arrival, Inbox, Settling
+from autograder.watch.inbox import PATIENCE, QUIET, Arrival, Inbox, UploadTracker
 
 LESSONS = ["03_tiny", "04_other"]
 FIRST, SECOND = "2026-03-01 11:00:00.000000 UTC", "2026-03-01 12:00:00.000000 UTC"
@@ -136,27 +136,27 @@ def _arrival(folder: Path) -> Arrival:
 def test_a_growing_file_waits_until_it_stops(folder: Path) -> None:
     """Each change starts the wait anew."""
     clock = Clock()
-    settling = Settling(clock)
+    uploads = UploadTracker(clock)
     for text in ("{", '{"cells": [', '{"cells": []}'):
         (folder / NAME).write_text(text)
         clock.now += QUIET
-        assert not settling.is_whole(_arrival(folder))
+        assert not uploads.is_whole(_arrival(folder))
     clock.now += QUIET / 2
-    assert not settling.is_whole(_arrival(folder))
+    assert not uploads.is_whole(_arrival(folder))
     clock.now += QUIET
-    assert settling.is_whole(_arrival(folder))
+    assert uploads.is_whole(_arrival(folder))
 
 
 def test_a_notebook_that_breaks_off_gets_more_time(folder: Path) -> None:
     """An upload may pause; after a minute it is graded as it is, and the student is told."""
     clock = Clock()
-    settling = Settling(clock)
+    uploads = UploadTracker(clock)
     (folder / NAME).write_text('{"cells": [')
-    assert not settling.is_whole(_arrival(folder))
+    assert not uploads.is_whole(_arrival(folder))
     clock.now = PATIENCE - 1
-    assert not settling.is_whole(_arrival(folder))
+    assert not uploads.is_whole(_arrival(folder))
     clock.now = PATIENCE + 1
-    assert settling.is_whole(_arrival(folder))
+    assert uploads.is_whole(_arrival(folder))
 
 
 def test_a_submission_of_the_exchange_is_whole_with_its_secret(tmp_path: Path) -> None:
@@ -164,11 +164,11 @@ def test_a_submission_of_the_exchange_is_whole_with_its_secret(tmp_path: Path) -
     made = tmp_path / "ada+03_tiny+2026-03-01 11:00:00 UTC+x"
     made.mkdir()
     (made / NAME).write_text("{}")
-    settling = Settling(Clock())
+    uploads = UploadTracker(Clock())
     (arrival,) = _exchange(tmp_path).newest()
-    assert not settling.is_whole(arrival)
+    assert not uploads.is_whole(arrival)
     (made / "submission_secret.txt").write_text("s")
-    assert settling.is_whole(arrival)
+    assert uploads.is_whole(arrival)
 
 
 def test_a_link_is_whole_at_once_for_it_is_refused_later(folder: Path, tmp_path: Path) -> None:
@@ -176,10 +176,10 @@ def test_a_link_is_whole_at_once_for_it_is_refused_later(folder: Path, tmp_path:
     (tmp_path / "other").write_text("{")
     (folder / NAME).symlink_to(tmp_path / "other")
     clock = Clock()
-    settling = Settling(clock)
-    assert not settling.is_whole(_arrival(folder))
+    uploads = UploadTracker(clock)
+    assert not uploads.is_whole(_arrival(folder))
     clock.now = QUIET
-    assert settling.is_whole(_arrival(folder))
+    assert uploads.is_whole(_arrival(folder))
 
 
 def test_only_the_end_of_a_file_is_read_to_see_whether_it_is_whole(folder: Path) -> None:
@@ -189,15 +189,15 @@ def test_only_the_end_of_a_file_is_read_to_see_whether_it_is_whole(folder: Path)
         os.truncate(folder / f"{number}.ipynb", 250 * 2**20)
     (folder / NAME).write_text("{" + " " * 10_000 + "}\n")
     clock = Clock()
-    settling = Settling(clock)
+    uploads = UploadTracker(clock)
     tracemalloc.start()
-    assert not settling.is_whole(_arrival(folder))
+    assert not uploads.is_whole(_arrival(folder))
     clock.now = QUIET
-    assert not settling.is_whole(_arrival(folder))
+    assert not uploads.is_whole(_arrival(folder))
     for number in range(12):
         (folder / f"{number}.ipynb").unlink()
-    assert not settling.is_whole(_arrival(folder))
+    assert not uploads.is_whole(_arrival(folder))
     clock.now += QUIET
-    assert settling.is_whole(_arrival(folder))
+    assert uploads.is_whole(_arrival(folder))
     assert tracemalloc.get_traced_memory()[1] < 2**20
     tracemalloc.stop()

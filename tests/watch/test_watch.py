@@ -270,9 +270,9 @@ def test_students_take_turns(course: Course, tmp_path: Path) -> None:
         os.utime(tmp_path / "inbox" / name / "n.ipynb", (1, 1 if "ada" in name else 2))
     grader, notes, clock = OneByOne(course), list[str](), iter(range(0, 10_000, 30))
     inbox_ = inbox.Inbox(tmp_path / "inbox", ["01", "02", "03"], is_exchange=False)
-    settling = inbox.Settling(lambda: float(next(clock)))
+    uploads = inbox.UploadTracker(lambda: float(next(clock)))
     for most, begun in ((1, ["ada", "bo"]), (2, ["ada"]), (9, ["ada"])):
-        Watch(inbox_, grader, lambda _: None, notes.append, most, settling).run(threading.Event(), once=True)
+        Watch(inbox_, grader, lambda _: None, notes.append, most, uploads).run(threading.Event(), once=True)
         assert grader.begun == begun
         grader.begun.clear()
     assert all("waits until" in note for note in notes)
