@@ -23,7 +23,7 @@ from autograder.search.suspects import KNOWN, lines_of_mistake
 from autograder.search.titles import title
 from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
-from coursework.edits.places import OR_ELSE, Found, combined, told
+from coursework.edits.places import OR_ELSE, CodeChange, combined, told
 from coursework.edits.suspects import RAISED, lines_behind, steered, without_haste
 from coursework.source_rules import first_refusal
 
@@ -99,7 +99,9 @@ class LineFinder:
             _blames[key] = Blame(lines, difference(source, found[0].source) if found else "", mistakes)
         return _blames[key]
 
-    def _named_apart(self, exercise: Exercise, helpers: Sequence[str], found: Found) -> list[NamedMistake]:
+    def _named_apart(
+        self, exercise: Exercise, helpers: Sequence[str], found: CodeChange
+    ) -> list[NamedMistake]:
         """Name the mistakes of an answer that is wrong in several places, each with all others mended."""
         named: list[NamedMistake] = []
         stand_ins = self.oracle.stand_ins(exercise)
@@ -124,7 +126,7 @@ class LineFinder:
         helpers: Sequence[str],
         source: str,
         named: Set[str] = frozenset(),
-    ) -> list[Found]:
+    ) -> list[CodeChange]:
         """Return the changes of an answer's cell with which every check passes, the likeliest first.
 
         Where the known mistakes that were `named` seem to be, changes are tried first.
@@ -165,7 +167,7 @@ class LineFinder:
             return runner.passes()
 
 
-def _titles(found: Sequence[Found], lines: Sequence[WrongLines], source: str) -> list[NamedMistake]:
+def _titles(found: Sequence[CodeChange], lines: Sequence[WrongLines], source: str) -> list[NamedMistake]:
     """Return what the changes that are told are called as mistakes."""
     instead = any(OR_ELSE in each.what for each in lines)
     meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}

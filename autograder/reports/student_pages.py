@@ -127,7 +127,7 @@ class ExerciseView:
 
 
 @dataclass(frozen=True)
-class Change:
+class ScoreChange:
     """An exercise whose score differs from that of the attempt before."""
 
     exercise: str
@@ -150,7 +150,7 @@ class AttemptStep:
 
     number: int
     attempt: Attempt
-    changes: list[Change]
+    changes: list[ScoreChange]
 
 
 def steps(attempts: Iterable[Attempt]) -> list[AttemptStep]:
@@ -170,13 +170,13 @@ def steps(attempts: Iterable[Attempt]) -> list[AttemptStep]:
     ]
 
 
-def changes(before: Report | None, after: Report) -> list[Change]:
+def changes(before: Report | None, after: Report) -> list[ScoreChange]:
     """Return the exercises whose scores differ, in the lesson's order; none if either was not graded."""
     if before is None or not before.is_graded or not after.is_graded:
         return []
     old = {exercise.id: exercise.score for exercise in before.exercises}
     return [
-        Change(each.id, old[each.id], each.score)
+        ScoreChange(each.id, old[each.id], each.score)
         for each in after.exercises
         if each.id in old and points(old[each.id]) != points(each.score)
     ]

@@ -23,7 +23,7 @@ from autograder.model.exercise import Check, Exercise, TestInput
 from autograder.sandbox.run import Probe, Request
 from autograder.search.distance import ENDED, RIGHT, distance, is_nearer
 from coursework.edits.cell import MISSING, CodeEdit
-from coursework.edits.places import MARGIN, MOST_AFTER, Found, combined
+from coursework.edits.places import MARGIN, MOST_AFTER, CodeChange, combined
 from coursework.engine.describe import Comparison
 from coursework.engine.observe import observed
 
@@ -102,7 +102,7 @@ class Search:
         self._began = self._seconds()
         self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
 
-    def find(self, source: str, plan: Callable[[int | None], Plan]) -> list[Found]:
+    def find(self, source: str, plan: Callable[[int | None], Plan]) -> list[CodeChange]:
         """Return the changes with which every check passes, the likeliest first; none if none was found.
 
         The plan may depend on the line in which the answer raises an exception. First the edits that are near
@@ -112,7 +112,7 @@ class Search:
         that. At the end, any edits are tried in pairs, beginning with those that bring a result nearer to
         what is right.
         """
-        found: list[Found] = []
+        found: list[CodeChange] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
             if self._asked and not self._passes_as_it_is(source):
                 tried = plan(self._raised_at)
@@ -132,7 +132,9 @@ class Search:
         self._close()
         return found
 
-    def _where_known(self, source: str, edits: Sequence[CodeEdit], known: Sequence[set[int]]) -> list[Found]:
+    def _where_known(
+        self, source: str, edits: Sequence[CodeEdit], known: Sequence[set[int]]
+    ) -> list[CodeChange]:
         """Return what passes of the edits in the lines of known mistakes, if there are several of these."""
         if len(known) < 2:
             return []
@@ -146,8 +148,8 @@ class Search:
         two = (pair for one, other in combinations(there, 2) for pair in product(one, other))
         return found or self._pair(source, two, SHARE_OF_KNOWN)
 
-    def _singles(self, source: str, edits: Sequence[tuple[CodeEdit, ...]]) -> list[Found]:
-        found: list[Found] = []
+    def _singles(self, source: str, edits: Sequence[tuple[CodeEdit, ...]]) -> list[CodeChange]:
+        found: list[CodeChange] = []
         new = [combined(source, each) for each in edits if len(each) > 1 or each[0] not in self._alone]
         changes = sorted(new, key=lambda each: each.cost)[:MOST_TRIED]
         last = math.inf  # the number of the last change that is worth a try
@@ -161,7 +163,7 @@ class Search:
                     last = min(last, start + MOST_AFTER)
         return found
 
-    def _least(self, source: str, script: Sequence[CodeEdit]) -> list[Found]:
+    def _least(self, source: str, script: Sequence[CodeEdit]) -> list[CodeChange]:
         """Return a script without the edits that it can do without, if it leads to a right answer at all."""
         left = _apart(script)
         if not left or not self._mends(source, left):
@@ -176,7 +178,7 @@ class Search:
     def _mends(self, source: str, edits: Sequence[CodeEdit]) -> bool:
         return self._passes(combined(source, edits).source, self._asked)
 
-    def _pair(self, source: str, pairs: Iterable[Sequence[CodeEdit]], share: float = 1.0) -> list[Found]:
+    def _pair(self, source: str, pairs: Iterable[Sequence[CodeEdit]], share: float = 1.0) -> list[CodeChange]:
         """Return the first pair of edits that passes, the cheapest first; one of them, if it does alone."""
         apart = [each for each in pairs if not each[0].meets(each[1])]
         apart = sorted(apart, key=lambda each: each[0].cost + each[1].cost)[:MOST_TRIED]
@@ -202,7 +204,7 @@ class Search:
                 best.append(half)
         yield from ((half, edit) for half in best[:MOST_HALVES] for edit in edits[:MOST_BESIDE])
 
-    def _is_proved(self, change: Found) -> bool:
+    def _is_proved(self, change: CodeChange) -> bool:
         self.proved += 1
         proved = self.proved <= MOST_PROVED and self._world.prove(change.source)
         if not proved and len(change.edits) == 1:
@@ -233,7 +235,7 @@ class Search:
         self._asked.sort(key=order)
         return all(self._own.get(name) == RIGHT for name in self._expected)
 
-    def _survivors(self, changes: Sequence[Found]) -> Iterator[Found]:
+    def _survivors(self, changes: Sequence[CodeChange]) -> Iterator[CodeChange]:
         """Yield the changes that pass every check that the answer failed; keep the edits that fix a part."""
         first, *others = self._asked
         distances = [*self._distances([each.source for each in changes], first)]

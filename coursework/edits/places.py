@@ -20,7 +20,7 @@ LONGEST: Final = 400  # characters of the student's lines
 
 
 @dataclass(frozen=True)
-class Found:
+class CodeChange:
     """Changes with which an answer is right, one or a few together, in the order of its lines."""
 
     edits: tuple[CodeEdit, ...]
@@ -42,9 +42,9 @@ class Found:
         return max(costs) + IN_ANOTHER_PLACE * (len(costs) - 1) if alike else sum(costs)
 
 
-def combined(source: str, edits: Sequence[CodeEdit]) -> Found:
+def combined(source: str, edits: Sequence[CodeEdit]) -> CodeChange:
     """Return several edits as one change."""
-    return Found(tuple(sorted(edits, key=lambda each: (each.first, each.last))), source)
+    return CodeChange(tuple(sorted(edits, key=lambda each: (each.first, each.last))), source)
 
 
 class Place:
@@ -82,7 +82,7 @@ class Told(Place):
     what: str
 
 
-def told(found: Sequence[Found], source: str) -> list[Told]:
+def told(found: Sequence[CodeChange], source: str) -> list[Told]:
     """Return the places to tell, none where there are too many.
 
     `found` begins with the likeliest change.

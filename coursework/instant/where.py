@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
-from coursework.edits.places import MARGIN, MOST_AFTER, Found, Told, blame, combined, told
+from coursework.edits.places import MARGIN, MOST_AFTER, CodeChange, Told, blame, combined, told
 from coursework.edits.suspects import RAISED, lines_behind, lines_of_loops, steered, without_haste
 from coursework.engine.compare import is_right
 from coursework.engine.examples import Example, ExampleSet
@@ -87,7 +87,7 @@ class _Trial:
         began = time.process_time()
         with excluded(self._excludes, self._called.append) if self._excludes else nullcontext():
             changes = self._plan()
-            first: Found | None = None
+            first: CodeChange | None = None
             last = len(changes)
             for number, change in enumerate(changes):
                 dear = first is not None and change.cost > first.cost + MARGIN
@@ -101,7 +101,7 @@ class _Trial:
                 if self._passes(edit.apply(self._cell.source)):
                     yield (edit,)
 
-    def _plan(self) -> list[Found]:
+    def _plan(self) -> list[CodeChange]:
         """Return the changes to try, by what the answer itself does on the examples.
 
         The examples are sorted as well: those that come out wrong are asked first, and quick ones before

@@ -3,16 +3,16 @@
 import pytest
 
 from coursework.edits.cell import MISSING, CodeEdit
-from coursework.edits.places import OR_ELSE, TOGETHER_WITH, Found, Told, blame, told
+from coursework.edits.places import OR_ELSE, TOGETHER_WITH, CodeChange, Told, blame, told
 
 SOURCE = "def f(x):\n    a = g(x)\n    b = h(a)\n    c = k(b)\n    return c\n"
 
 
-def found(line: int, old: str, new: str, what: str = "something more") -> Found:
+def found(line: int, old: str, new: str, what: str = "something more") -> CodeChange:
     """Return one change of a line, as the search finds it."""
     start = SOURCE.index(old)
     edit = CodeEdit(((start, start + len(old), new),), line, line, what, 2.0)
-    return Found((edit,), SOURCE)
+    return CodeChange((edit,), SOURCE)
 
 
 def test_two_places_that_do_are_both_told() -> None:
@@ -34,7 +34,7 @@ def test_two_places_that_do_are_both_told() -> None:
 def test_several_places_that_may_go_around_what_is_wrong_are_not_told(one: str, other: str, is_told: bool) -> None:
     """A line left out and another one written anew make nearly any answer right."""
     first, second = found(2, "g(x)", "1", one).edits[0], found(3, "h(a)", "2", other).edits[0]
-    assert bool(told([Found((first, second), SOURCE)], SOURCE)) == is_told
+    assert bool(told([CodeChange((first, second), SOURCE)], SOURCE)) == is_told
 
 
 def test_more_than_two_unrelated_places_tell_nothing() -> None:
@@ -56,7 +56,7 @@ def test_a_missing_statement_is_told_in_its_last_place() -> None:
     for line in (2, 3):
         start = SOURCE.index("    " + ("b" if line == 2 else "c") + " =")
         edit = CodeEdit(((start, start, "    keep(a)\n"),), line, line + 1, MISSING, 2.0)
-        changes.append(Found((edit,), SOURCE))
+        changes.append(CodeChange((edit,), SOURCE))
     lines = told(changes, SOURCE)
     assert [(each.first, each.last, each.what) for each in lines] == [(3, 4, MISSING)]
 
@@ -99,10 +99,10 @@ def test_a_line_is_not_said_to_be_enough_where_something_is_missing_beside_it() 
     line = found(2, "g(x)", "g(x) / 2", "another index").edits[0]
     start = SOURCE.index("    b =")
     gap = CodeEdit(((start, start, "    keep(a)\n"),), 2, 3, MISSING, 2.0)
-    said = blame(told([Found((line, gap), SOURCE)], SOURCE))
+    said = blame(told([CodeChange((line, gap), SOURCE)], SOURCE))
     assert said == (
         "Line 2 is wrong and something is missing between lines 2 and 3. With both changed, everything passes."
     )
     other = found(4, "k(b)", "k(b) / 2", "another index").edits[0]
-    lines = told([Found((line, gap, other), SOURCE)], SOURCE)
+    lines = told([CodeChange((line, gap, other), SOURCE)], SOURCE)
     assert [(each.first, each.last) for each in lines] == [(2, 2), (4, 4)]
