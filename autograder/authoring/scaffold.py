@@ -7,7 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autograder import lessons
 from autograder.authoring.rules import EXERCISE_ID, belongs_to_exercise
-from autograder.model.course import Course
+from autograder.model.course import Course, package_of
 from autograder.model.errors import CourseError
 from autograder.model.files import write
 from autograder.model.lesson_text import LessonText, read_lesson
@@ -32,7 +32,7 @@ def new_exercise(course: Course, lesson: str, exercise: str) -> list[Path]:
     if any(header.id == exercise for header in text.exercises):
         raise CourseError(f"{text.path.name} has an exercise '{exercise}' already")
     name = exercise.replace("-", "_")
-    folder = program / lesson.partition("_")[2]
+    folder = program / package_of(lesson)
     number = 1 + sum(header.points > 0 for header in text.exercises)
     words = {"id": exercise, "name": name, "number": number}
     contents = {

@@ -19,7 +19,7 @@ from autograder.grading.version import lesson_version
 from autograder.judge.kept_results import KeptResults, ResultsFile
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import PACKAGE, load_lesson
-from autograder.model.course import Course
+from autograder.model.course import Course, package_of
 from autograder.model.exercise import Lesson
 from autograder.model.nbgrader_config import search_seconds
 from autograder.model.report import Incident, Report
@@ -178,8 +178,7 @@ def _oracle(course: Course, lesson: Lesson, key: bytes) -> tuple[Oracle, Results
 
 def _fixtures(lesson: Lesson) -> list[str]:
     """Return the module with a lesson's own operations, if there is one."""
-    _, _, name = lesson.name.partition("_")
-    module = f"{PACKAGE}.{name}.fixtures"
+    module = f"{PACKAGE}.{package_of(lesson.name)}.fixtures"
     return [module] if find_spec(module) else []
 
 

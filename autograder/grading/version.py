@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from autograder.model.course import Course
+from autograder.model.course import Course, package_of
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import CellKind, LessonText, read_lesson
 from autograder.storage.course_key import lesson_key
@@ -37,7 +37,7 @@ def scoring_files(package: Path, lesson: str = "") -> Iterator[Path]:
     The cells of a lesson import the coursework, and answers use what they define. Of the lessons' checks,
     these are all, or those of one `lesson`.
     """
-    lessons, own = package / "lessons", package / "lessons" / lesson.partition("_")[2]
+    lessons, own = package / "lessons", package / "lessons" / package_of(lesson)
     for folder in (*(package / name for name in FOLDERS), package.parent / "coursework"):
         for path in sorted(folder.rglob("*")):
             organises = path.parent.name == "grading" and path.name in ORGANISING
@@ -55,7 +55,7 @@ def exercise_versions(course: Course, lesson: str, _version: str) -> dict[str, s
     for all of them. Prose does not count.
     """
     text = read_lesson(course.text(lesson))
-    folder = PACKAGE / "lessons" / lesson.partition("_")[2]
+    folder = PACKAGE / "lessons" / package_of(lesson)
     modules = {each.id: folder / f"{each.id.replace('-', '_')}.py" for each in text.exercises}
     own = set(modules.values())
     common = (path for path in scoring_files(PACKAGE, lesson) if path.with_suffix(".py") not in own)

@@ -13,7 +13,7 @@ from types import ModuleType
 from autograder.judge.judges import guarded, matches_reference
 from autograder.judge.mistakes import load_mistakes
 from autograder.judge.oracle import as_reference
-from autograder.model.course import Course
+from autograder.model.course import Course, package_of
 from autograder.model.errors import CheckDefinitionError, CourseError, LessonTextError
 from autograder.model.exercise import ANSWERS, Check, Excludes, Exercise, ExerciseChecks, Judge, Lesson
 from autograder.model.lesson_text import ExerciseHeader, LessonText, read_lesson
@@ -71,7 +71,7 @@ def _require_distinct_names(exercises: Sequence[Exercise]) -> None:
 
 
 def _package(lesson: str) -> ModuleType:
-    _, _, name = lesson.partition("_")
+    name = package_of(lesson)
     try:
         return importlib.import_module(f"{PACKAGE}.{name}")
     except ModuleNotFoundError as problem:

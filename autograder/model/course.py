@@ -9,6 +9,11 @@ CONFIG = "nbgrader_config.py"
 ERROR_LOG = "grader-errors.log"  # in the folder of the reports
 
 
+def package_of(lesson: str) -> str:
+    """Return the name of the package with a lesson's checks: "attention" for "03_attention"."""
+    return lesson.partition("_")[2]
+
+
 class _Place:
     """A path inside the course folder, as an attribute of `Course`."""
 
