@@ -12,7 +12,7 @@ from autograder.grading.chance import OFTEN, times_to_ask
 from autograder.grading.outcomes import CheckResults, describe_end, operations
 from autograder.judge.oracle import Evidence, Oracle, excluded_calls, judge_check
 from autograder.model.errors import RunEndedError, RunOutOfTimeError
-from autograder.model.exercise import Check, Exercise, TestInput, Verdict
+from autograder.model.exercise import CHECK_SECONDS, Check, Exercise, TestInput, Verdict
 from autograder.model.report import CheckReport
 from autograder.sandbox.run import Probe, Request, Run
 from coursework.engine.describe import Comparison
@@ -106,7 +106,7 @@ class ExerciseRunner:
         waiting = deque(checks)
         while waiting and not self._should_stop():
             inputs = [self.oracle.test_input(self.exercise, check) for check in waiting]
-            with closing(self._observations(waiting, inputs)) as observations:
+            with closing(self._observations(inputs)) as observations:
                 for test_input, got in zip(inputs, observations, strict=False):
                     self._judge(waiting.popleft(), test_input, got)
                     if self._should_stop():
@@ -114,9 +114,9 @@ class ExerciseRunner:
         not_run = Verdict(passed=False, message=NOT_RUN)
         self.result.checks += [_report(check, not_run) for check in waiting]
 
-    def _observations(self, checks: Sequence[Check], inputs: Sequence[TestInput]) -> Generator[Observation]:
+    def _observations(self, inputs: Sequence[TestInput]) -> Generator[Observation]:
         """Yield what a probe sees of each check, until and including the one at which it ends."""
-        requests = [self._request(*each) for each in zip(checks, inputs, strict=True)]
+        requests = [self._request(test_input) for test_input in inputs]
         probe = self._ready_probe()
         if probe is None:
             yield Observation(ended=self.result.endings[-1])
@@ -132,21 +132,20 @@ class ExerciseRunner:
     def _judge(self, check: Check, test_input: TestInput, got: Observation) -> None:
         expected = self.oracle.expected(self.exercise, check, test_input)
         if got.ended:
-            verdict = Verdict(passed=False, message=describe_end(got.ended, check.seconds * self.share))
+            verdict = Verdict(passed=False, message=describe_end(got.ended, CHECK_SECONDS * self.share))
         else:
             seen = Comparison(test_input.operation, got, expected, source=self.source)
             verdict = judge_check(self.exercise, check, seen)
         self.result.checks.append(_report(check, verdict))
         self.result.evidence.append(Evidence(check, test_input, got, expected, verdict.passed))
 
-    def _request(self, check: Check, test_input: TestInput, round_: int = 0) -> Request:
+    def _request(self, test_input: TestInput, round_: int = 0) -> Request:
         """Return what a check asks, each round in another random state; the first rounds are packed once."""
         kept = _requests.setdefault(test_input, {})
         packed, key = kept if round_ <= MOST_KEPT else {}, (round_, self.share)
         if key not in packed:
-            seconds = check.seconds * self.share
-            asked = test_input.operation, self.exercise.name, test_input.seed + round_, seconds
-            packed[key] = Request(*asked)
+            seconds = CHECK_SECONDS * self.share
+            packed[key] = Request(test_input.operation, self.exercise.name, test_input.seed + round_, seconds)
         return packed[key]
 
     def _ready_probe(self) -> Probe | None:
@@ -179,7 +178,7 @@ class ExerciseRunner:
         """
         evidence = self.result.evidence
         asked = [(n, item) for n, item in enumerate(evidence) if item.passed]
-        asked.sort(key=lambda each: len(self._request(each[1].check, each[1].test_input).frame))
+        asked.sort(key=lambda each: len(self._request(each[1].test_input).frame))
         number = times_to_ask(len(asked), perfect=self.result.perfect, varies=self.varies)
         few = [n for n, item in asked if item.test_input.operation.repeated][:number]
         for round_ in range(1, OFTEN + 1):
@@ -194,7 +193,7 @@ class ExerciseRunner:
         if not probe.ready or self.out_of_time():
             return
         before = [result.evidence[index] for index in indices]
-        requests = [self._request(each.check, each.test_input, round_) for each in before]
+        requests = [self._request(each.test_input, round_) for each in before]
         with suppress(RunEndedError), closing(probe.observe_all(requests)) as answers:
             for index, first, seen in zip(indices, before, answers, strict=True):
                 got = observed(first.test_input.operation, seen)

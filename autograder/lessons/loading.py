@@ -148,7 +148,7 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
     return Exercise(
         id=name,
         points=header.points,
-        name=declared.name or getattr(declared.reference, "__name__", ANSWERS),
+        name=getattr(declared.reference, "__name__", ANSWERS),
         answer=text.answer(name),
         reference=as_reference(declared.reference),
         stand_in=declared.stand_in or declared.reference,

@@ -35,6 +35,8 @@ class Verdict:
 
 Judge = Callable[[Comparison], Verdict]
 
+CHECK_SECONDS: Final = 10.0  # of processor time that the operation of a check may take
+
 
 @dataclass(frozen=True)
 class Check:
@@ -46,7 +48,6 @@ class Check:
         test: draws the inputs and returns the operation that uses them.
         judge: decides about the result; the exercise's own judge if none is given.
         weight: the share of the exercise's points, relative to its other checks.
-        seconds: the time that the operation may take.
         raises: the exception that is expected, such as "ValueError"; empty if none is.
         separates: ids of mistakes that some inputs do not show; inputs are drawn until all show.
         around: makes the check's judge from the one above, where a result has more than one part.
@@ -60,7 +61,6 @@ class Check:
     test: Callable[[Draw], Operation]
     judge: Judge | None = None
     weight: float = 1.0
-    seconds: float = 10.0
     raises: str = ""
     separates: Sequence[str] = ()
     around: Callable[[Judge], Judge] | None = None
@@ -181,8 +181,8 @@ class ExerciseChecks:
         checks: the table of checks, in the order in which they are tried and reported.
         reference: an independent implementation, on torch's own operations. Its source also stands
             in for the student's answer when later exercises are graded, so it must stand alone
-            (torch, nn, F and math are in scope). None for a dictionary of answers.
-        name: what the cell has to define; by default the reference's name, or "answers".
+            (torch, nn, F and math are in scope), and the cell has to define its name. None for a
+            dictionary of answers, which is called "answers".
         judge: decides where a check names no judge of its own; by default `matches_reference()`.
         stand_in: what stands in for the student's answer, where the reference calls something that a
             later exercise excludes; by default the reference.
@@ -197,7 +197,6 @@ class ExerciseChecks:
 
     checks: Sequence[Check]
     reference: Any = None
-    name: str = ""
     judge: Judge | None = None
     stand_in: Any = None
     excludes: Excludes | None = None

@@ -288,7 +288,7 @@ class Search:
 
     def _request(self, question: Question) -> Request:
         check, asked = question
-        seconds = min(check.seconds, self._for_one if check.id in self._own else LONGEST_SECONDS)
+        seconds = self._for_one if check.id in self._own else LONGEST_SECONDS
         return Request(asked.operation, self._exercise.name, asked.seed, seconds)
 
     def _is_over(self, share: float = 1.0) -> bool:

@@ -52,6 +52,7 @@ def plant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plant:
     return make
 
 
+DOUBLE = "def double(x):\n    return 2 * x\n\n\n"
 SECOND_HINT = """# <details><summary>Hint 2: multiply</summary>
 #
 # What is 2 · x?
@@ -206,7 +207,7 @@ FAULTS: dict[str, tuple[Edits, str]] = {
         r"double\.yaml:6: the key 'hint' is there twice",
     ),
     "two exercises of one name": (
-        {"answers.py": ("ExerciseChecks(checks", 'ExerciseChecks(name="double", checks')},
+        {"answers.py": ("exercise = ExerciseChecks(", f"{DOUBLE}exercise = ExerciseChecks(reference=double, ")},
         r"answers\.py:1: 'answers' and 'double' both define `double`",
     ),
 }
