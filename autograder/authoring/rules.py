@@ -23,6 +23,7 @@ from autograder.model.lesson_text import (
     marker_problem,
     skeleton,
 )
+from autograder.model.text import counted
 
 EXERCISE_ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 REGIONS = {CellKind.SOLUTION: (Region.SOLUTION,), CellKind.WRITTEN: (Region.SOLUTION, Region.SCHEME)}
@@ -157,7 +158,7 @@ def _exercises_with_headings(lesson: LessonText) -> Iterator[tuple[LessonCell, r
 
 
 def _points(number: str | float | None) -> str:
-    return f"{float(number):g} point{'' if float(number) == 1 else 's'}" if number else "no points"
+    return counted(float(number), "point") if number else "no points"
 
 
 def belongs_to_exercise(cell: LessonCell) -> bool:

@@ -15,7 +15,7 @@ from autograder.commands.base import Command, json_option, lessons_argument, pas
 from autograder.exports import FORMATS
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.text import clean, clean_name, is_student_name
+from autograder.model.text import clean, clean_name, counted, is_student_name
 
 if TYPE_CHECKING:
     from autograder.doctor import Finding
@@ -73,11 +73,14 @@ def _import(course: Course, path: Path) -> None:
     ]
     new, changed = add_students(course, people)
     click.echo(
-        f"{_count(len(new))} added, {len(changed)} changed, {len(people) - len(new) - len(changed)} as before"
+        f"{counted(len(new), 'student')} added, {len(changed)} changed, "
+        f"{len(people) - len(new) - len(changed)} as before"
     )
     if others := sorted(there - {each.student for each in people}):
         named = ", ".join(map(clean_name, others[:MOST_NAMED])) + (", …" if others[MOST_NAMED:] else "")
-        click.echo(f"{_count(len(others))} of the class not in the file, and left as before: {named}")
+        click.echo(
+            f"{counted(len(others), 'student')} of the class not in the file, and left as before: {named}"
+        )
 
 
 def _remove(course: Course, student: str, *, sure: bool) -> None:
@@ -111,7 +114,7 @@ def _show(course: Course, *, as_json: bool) -> None:
         click.echo("nobody is on the class list: 'autograder students --import class.csv' adds people")
     else:
         Console().print(_table(listed, work))
-        click.echo(_count(len(listed)))
+        click.echo(counted(len(listed), "student"))
     if others := sorted(work.keys() - {each.student for each in listed}):
         click.echo(f"handed in, and not on the list until graded: {', '.join(map(clean_name, others))}")
 
@@ -124,10 +127,6 @@ def _table(listed: "list[Listed]", work: dict[str, list[str]]) -> Table:
         lessons = " ".join(name.partition("_")[0] for name in work.get(each.student, []))
         table.add_row(*(Text(clean(text)) for text in (each.student, each.full_name, each.email, lessons)))
     return table
-
-
-def _count(number: int) -> str:
-    return f"{number} student{'' if number == 1 else 's'}"
 
 
 @click.command(

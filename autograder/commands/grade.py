@@ -19,6 +19,7 @@ from autograder.commands.base import (
 )
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.model.text import counted
 
 if TYPE_CHECKING:
     from autograder.grading.cluster import Cluster
@@ -157,8 +158,7 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
             click.echo(f"{each.before.student}: {was:g} → {now:g} points")
             for line in each.differences:
                 click.echo(f"  {line}")
-        graded = f"{len(done)} submission{'' if len(done) == 1 else 's'} graded again"
-        click.echo(f"{lesson}: {graded}, {len(changed)} with changes")
+        click.echo(f"{lesson}: {counted(len(done), 'submission')} graded again, {len(changed)} with changes")
         if write:
             try:
                 for line in again.apply(course, lesson, done, pool):

@@ -13,6 +13,7 @@ from autograder.exports.roster import Person, Roster
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.files import write
+from autograder.model.text import counted
 from autograder.storage.class_list import class_list
 
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
@@ -103,7 +104,7 @@ def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> li
     notes = []
     if (pending := scores.pending()) and name in ONE_NUMBER and not wanted.partial:
         notes.append(
-            f"{pending} score{'' if pending == 1 else 's'} left empty, because points are pending: "
+            f"{counted(pending, 'score')} left empty, because points are pending: "
             "grade them in formgrader, or say --partial for the points so far"
         )
     for lesson in scores.lessons if name == "moodle" else ():

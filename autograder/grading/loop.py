@@ -19,7 +19,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import ERROR_LOG, Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import search_seconds
-from autograder.model.text import clean
+from autograder.model.text import clean, counted
 from autograder.reports import feedback_exporter
 from autograder.reports.formgrader import graded_notebook
 from autograder.reports.publish import Published, publish
@@ -188,7 +188,7 @@ def grade_lesson(
         todo = [each for each in submissions if force or not loop.is_settled(each, newest.get(each.student))]
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
-        _say(console, f"{lesson}: {_count(todo, 'submission')} to grade{rest}")
+        _say(console, f"{lesson}: {counted(len(todo), 'submission')} to grade{rest}")
         made = _grade(loop, pool, todo, console, shown)
         for student, (before, now) in feedback_exporter.renew_penalties(course, lesson).items():
             _say(console, f"  {student}: {before:g} → {now:g} points taken off for lateness")
@@ -227,7 +227,7 @@ def _grade(
     errors = sum(bool(attempt.detail) for attempt in made.values())
     if errors:
         path = (loop.course.reports / ERROR_LOG).relative_to(loop.course.root)
-        _say(console, f"{errors} grader error{'' if errors == 1 else 's'}: see {path}")
+        _say(console, f"{counted(errors, 'grader error')}: see {path}")
     return made
 
 
@@ -237,7 +237,8 @@ def _find_lines(
     """Look for the lines to blame, now that the scores are recorded; return what was searched, by student."""
     if todo := [each for each in newest.values() if loop.wants_lines(each)]:
         _say(
-            console, f"{loop.lesson}: looking for the line in {_count(todo, 'submission')} with wrong answers"
+            console,
+            f"{loop.lesson}: looking for the line in {counted(len(todo), 'submission')} with wrong answers",
         )
     found = {attempt.student: attempt for attempt in loop.find_lines(pool, todo)}
     if found:
@@ -249,13 +250,9 @@ def _find_lines(
 
 def _make_pages(loop: GradingLoop, pool: Pool, students: Sequence[str], console: Console) -> None:
     if stale := loop.stale(students):
-        _say(console, f"{loop.lesson}: making {_count(stale, 'feedback page')}")
+        _say(console, f"{loop.lesson}: making {counted(len(stale), 'feedback page')}")
         for student, problem in loop.make_pages(stale, pool).items():
             _say(console, f"  {student}: no feedback page ({problem}); the scores are recorded")
-
-
-def _count(things: Sequence[object], name: str) -> str:
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
 
 
 def _say(console: Console, line: str) -> None:

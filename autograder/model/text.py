@@ -54,6 +54,11 @@ def visible(text: str) -> str:
     return _SURROGATES.sub("\ufffd", _UNPRINTABLE.sub("\ufffd", text))
 
 
+def counted(number: float, noun: str) -> str:
+    """Return a number with its noun: "1 answer", "2.5 points"."""
+    return f"{number:.12g} {noun}{'' if number == 1 else 's'}"
+
+
 def clean_name(name: str) -> str:
     """Return the name of a file or a folder in one line, for a message."""
     return " ".join(clean(name, LONGEST_NAME).split())

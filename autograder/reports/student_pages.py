@@ -20,6 +20,7 @@ from autograder.model.errors import LessonTextError
 from autograder.model.lesson_text import read_lesson
 from autograder.model.nbgrader_config import outside_totals
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
+from autograder.model.text import counted
 from autograder.reports.mathml import typeset_markdown
 from autograder.reports.templating import code_html, policy_hash, render
 from autograder.reports.words import (
@@ -229,7 +230,7 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         failures=failures(report.checks),
         passed=[check for check in report.checks if check.passed],
         in_short=in_short,
-        left_to_earn=f"{points(left)} point{'' if left == 1 else 's'} to gain",
+        left_to_earn=f"{counted(round(left, 2), 'point')} to gain",
         # Safe: our own drawings, and only elements that draw; the page's policy stops anything else.
         drawings=[Markup(each) for each in drawn] if differ else [],  # noqa: S704
     )
@@ -276,9 +277,8 @@ def what_is_pending(report: Report) -> str:
     """Return who grades the rest, and that it costs nothing until then; empty if nothing is pending."""
     if not report.pending:
         return ""
-    count = len(report.pending_exercises())
-    what = "1 answer" if count == 1 else f"{count} answers"
-    left = f"{points(report.pending)} point{'' if report.pending == 1 else 's'}"
+    what = counted(len(report.pending_exercises()), "answer")
+    left = counted(round(report.pending, 2), "point")
     return f"Your instructor grades {what} by hand. Until then, {left} count neither for you nor against you."
 
 

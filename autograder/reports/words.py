@@ -21,7 +21,7 @@ from autograder.model.report import (
     Report,
     State,
 )
-from autograder.model.text import clean
+from autograder.model.text import clean, counted
 from coursework.edits.places import blame
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
@@ -91,10 +91,8 @@ def exercise_total(exercise: ExerciseReport) -> str:
     """Return what an exercise scored: "1.5 of 2 points", or "2 points pending"."""
     if exercise.is_stretch:
         return STRETCH
-    unit = "point" if exercise.points == 1 else "points"
-    if exercise.score is None:
-        return f"{points(exercise.points)} {unit} pending"
-    return f"{points(exercise.score)} of {points(exercise.points)} {unit}"
+    most = counted(round(exercise.points, 2), "point")
+    return f"{most} pending" if exercise.score is None else f"{points(exercise.score)} of {most}"
 
 
 def wording(exercise: ExerciseReport) -> Wording:

@@ -21,6 +21,7 @@ from autograder.grading.pool import DEATHS, Pool
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError
+from autograder.model.text import counted
 from autograder.reports.publish import publish
 from autograder.storage.attempts import ArrivalLog, AttemptLog, Spent, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
@@ -298,8 +299,7 @@ class Watch:
         seconds = seconds_to_wait(spent, self.most, SHARE)
         if seconds:
             at = time.strftime("%H:%M", time.localtime(time.time() + seconds))
-            attempts = f"{self.most} attempt{'' if self.most == 1 else 's'}"
-            limits = f"{attempts} and {SHARE / 60:.0f} minutes of grading an hour"
+            limits = f"{counted(self.most, 'attempt')} and {SHARE / 60:.0f} minutes of grading an hour"
             self._note_once(f"{arrival}: waits until {at} ({limits})")
         return not seconds
 
