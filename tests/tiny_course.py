@@ -123,7 +123,7 @@ class FakeGraded:
 
 
 class FakeGrader:
-    """Grades by words: `right`, `half`, `fault`, `nan`; `boom` raises, `die` ends the process."""
+    """Grades by words: `right`, `half`, `fault`; `boom` raises, `die` ends the process."""
 
     def __init__(self, course: Course) -> None:
         """Grade for this course."""
@@ -187,7 +187,6 @@ def grade_answer(key: str, points: float, answer: str | None) -> ExerciseReport:
         outcome, score = Outcome.PASSED, points
     else:
         outcome, score = Outcome.FAILED, points / 2 if "half" in answer else 0.0
-    score = float("nan") if "nan" in answer else score
     check = CheckReport(
         id="reference",
         title="It gives the right <numbers>",

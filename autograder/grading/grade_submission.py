@@ -37,7 +37,8 @@ def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: boo
     sha256 = submission.sha256()
     try:
         graded, found = _grade(grader, submission)
-        report, tracebacks = _checked(graded)
+        for done in graded.report.exercises:
+            assert _is_possible(done), f"impossible score: {done.score} of {done.points} points"
     except AutograderError:
         raise
     except Exception:  # a bug of ours must not stop the run
@@ -45,8 +46,8 @@ def grade_submission(grader: "Grader", submission: Submission, *, sandboxed: boo
     attempt = _attempt(
         submission,
         sha256,
-        report.with_file(**found),
-        tracebacks,
+        graded.report.with_file(**found),
+        graded.tracebacks,
         sandboxed=sandboxed,
         answers=answer_digests(graded.notebook),
     )
@@ -127,19 +128,6 @@ def _grade(grader: "Grader", submission: Submission) -> tuple["GradedSubmission"
         return nothing, {"state": state, "reason": str(error), "repairs": []}
     repairs = [*submission.repairs(path), *graded.report.repairs]
     return graded, {"state": State.GRADED, "reason": "", "repairs": repairs}
-
-
-def _checked(graded: "GradedSubmission") -> tuple[Report, dict[str, str]]:
-    """Return the report with impossible scores left open, and why each exercise is."""
-    tracebacks, exercises = dict(graded.tracebacks), []
-    for done in graded.report.exercises:
-        if not _is_possible(done):
-            tracebacks[done.id] = f"impossible score: {done.score} of {done.points} points"
-            checks = [*done.checks, GRADER_ERROR]
-            update = {"score": None, "outcome": Outcome.GRADER_ERROR, "checks": checks}
-            done = done.model_copy(update=update)
-        exercises.append(done)
-    return graded.report.with_exercises(exercises), tracebacks
 
 
 def _is_possible(done: ExerciseReport) -> bool:

@@ -85,20 +85,11 @@ def test_the_traceback_of_one_exercise_is_kept(course: Course) -> None:
     assert attempt.report.score == 10
 
 
-def test_a_score_that_is_not_a_number_is_a_grader_error(course: Course) -> None:
-    """Nbgrader would read it as full points."""
-    hand_in(course, "alice", double="# nan", halve="# right")
-    attempt, _ = grade_submission(FakeGrader(course), submission(course), sandboxed=True)
-    double, halve, _ = (done.outcome for done in attempt.report.exercises)
-    assert (double, halve) == (Outcome.GRADER_ERROR, Outcome.PASSED)
-    assert (attempt.report.score, attempt.report.pending) == (10.0, 8.0)
-
-
-@pytest.mark.parametrize("score", [8.5, -1.0, float("inf"), None])
+@pytest.mark.parametrize("score", [8.5, -1.0, float("inf"), float("nan"), None])
 def test_a_score_out_of_range_is_a_grader_error(
     course: Course, score: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Above the points, below zero, or absent although nothing is to be graded by hand."""
+    """Above the points, below zero, no number, or absent; nbgrader would read some as full points."""
     hand_in(course, "alice", **RIGHT)
 
     def too_much(self: FakeGrader, lesson: str, *_: object) -> FakeGraded:
@@ -111,9 +102,8 @@ def test_a_score_out_of_range_is_a_grader_error(
 
     monkeypatch.setattr(FakeGrader, "grade", too_much)
     attempt, _ = grade_submission(FakeGrader(course), submission(course), sandboxed=True)
-    ended = [done.outcome for done in attempt.report.exercises]
-    assert ended == [Outcome.GRADER_ERROR, Outcome.MISSING, Outcome.MISSING]
-    assert attempt.detail == f"[double]\nimpossible score: {score} of 8.0 points"
+    assert {done.outcome for done in attempt.report.exercises} == {Outcome.GRADER_ERROR}
+    assert f"impossible score: {score} of 8.0 points" in attempt.detail
 
 
 def test_an_error_of_the_course_is_raised(
