@@ -29,7 +29,7 @@ NOT_RUN = (
     "with Run > Run All Above Selected Cell."
 )
 WIDTH = 80  # `nbgrader validate` cuts off what is longer
-WAYS = {"written": "Write it", "right": '`check("{name}")` says why: fix it'}
+WAYS = {"written": "Write it", "defined": "Run its cell", "right": '`check("{name}")` says why: fix it'}
 BROKEN = (
     '`{name}` is not right yet, so this cell cannot run. `check("{name}")` says why: fix it, or run '
     '`skip("{name}")` to go on without it.'
@@ -89,7 +89,7 @@ def _lacking(value: BaseException, runs: CellRuns) -> tuple[str, str]:
     if tested and runs.is_skipped(tested):
         return str(value), tested.name
     if tested and runs.is_unwritten(tested):
-        return tested.unwritten, tested.name
+        return runs.unwritten(tested), tested.name
     seen = Observation.of({"raised": described(value)}).raised
     if seen and is_unfinished(seen):
         unwritten = _unwritten(value.__traceback__, runs)
@@ -116,7 +116,7 @@ def _lacking_in_demo(value: BaseException, runs: CellRuns) -> tuple[str, str]:
     broken = first_failing(used(runs.source, runs.names, list(runs.exercises)), runs.names)
     if broken is None:
         return "", ""
-    line = broken.unwritten if runs.is_unwritten(broken) else BROKEN.format(name=broken.name)
+    line = runs.unwritten(broken) if runs.is_unwritten(broken) else BROKEN.format(name=broken.name)
     return line, broken.name
 
 
@@ -125,7 +125,7 @@ def _how_far(exercise: PublicExercise, runs: CellRuns) -> str:
     if exercise.stand_in and (stale := runs.problem(exercise)):
         return stale
     begun = exercise.id in runs.own and not runs.is_unwritten(exercise) and exercise.stand_in
-    return UNFINISHED.format(name=exercise.name) if begun else exercise.unwritten
+    return UNFINISHED.format(name=exercise.name) if begun else runs.unwritten(exercise)
 
 
 def _needs(lacking: str, runs: CellRuns) -> tuple[str, str]:
@@ -135,6 +135,7 @@ def _needs(lacking: str, runs: CellRuns) -> tuple[str, str]:
     if not first_failing([exercise], runs.names):
         return AGAIN.format(lacking=lacking, name=name), name
     state = "written" if runs.is_unwritten(exercise) else "right"
+    state = "defined" if runs.has_yet_to_run(exercise) else state
     return NEEDS.format(lacking=lacking, name=name, state=state, ways=WAYS[state].format(name=name)), name
 
 

@@ -95,6 +95,8 @@ def _state(
         return (OPEN, "not written yet, as saved") if unwritten else (DONE, "written: a person grades it")
     if runs and runs.is_skipped(exercise):
         return OPEN, "skipped: counts as unanswered"
+    if runs and runs.has_yet_to_run(exercise):
+        return OPEN, "its cell has not run since the kernel started"
     if runs and runs.is_unwritten(exercise):
         return OPEN, "not written yet"
     if exercise.name not in names:

@@ -186,7 +186,7 @@ def _not_to_be_tried(
     if runs and exercise and (problem := runs.problem(exercise)):
         return NO_POINTS, problem
     if runs and exercise and runs.is_unwritten(exercise):
-        return "not written yet.", exercise.unwritten
+        return "not written yet.", runs.unwritten(exercise)
     return None
 
 

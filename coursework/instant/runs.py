@@ -22,6 +22,7 @@ from coursework.instant.exercises import (
     every_exercise,
     exercises_of,
     notebook_file,
+    saved_cells,
 )
 
 FAILED = (
@@ -31,6 +32,10 @@ FAILED = (
 UNDEFINED = (
     "`{name}` is not defined, because the last run of its cell ended with {what}. Correct the cell and run "
     "it again."
+)
+NOT_RUN = (
+    "`{name}` is not defined yet: its cell has not run since the kernel started. Run that cell, or all above "
+    "this one with Run > Run All Above Selected Cell."
 )
 GONE = "`{name}` was defined by its cell, and has been deleted since. Run that cell again."
 UNBOUND = (
@@ -142,11 +147,24 @@ class CellRuns:
             return exercise.name not in self.names
         return digest_of(run.source) == exercise.skeleton
 
+    def has_yet_to_run(self, exercise: PublicExercise) -> bool:
+        """Return whether an exercise is written, as saved, and its cell has not run since the kernel started."""
+        file = notebook_file(self.names)
+        if exercise.id in self.own or exercise.name in self.names or file is None:
+            return False
+        saved = saved_cells(file).get(exercise.id, "")
+        return defines(saved, exercise.name) and digest_of(saved) != exercise.skeleton
+
+    def unwritten(self, exercise: PublicExercise) -> str:
+        """Return what to say of an exercise that `is_unwritten`: to write it, or to run its cell."""
+        waits = self.has_yet_to_run(exercise)
+        return NOT_RUN.format(name=exercise.name) if waits else exercise.unwritten
+
     def undefined(self, exercise: PublicExercise) -> str:
         """Return why an exercise's name means nothing: its cell failed, defines another or is not written."""
         run = self.own.get(exercise.id)
         if run is None or self.is_unwritten(exercise):
-            return exercise.unwritten
+            return self.unwritten(exercise)
         if run.problem is None and exercise.name in names_bound(run.source):
             return GONE.format(name=exercise.name)
         if run.problem is None:

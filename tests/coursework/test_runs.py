@@ -1,7 +1,7 @@
 """In JupyterLab, which tells each cell's id, what ran last in an exercise's own cell is what counts."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,11 +31,19 @@ HEAD = """class SelfAttentionHead(nn.Module):
 Lab = Callable[..., list[Any]]
 
 
-def lab_in(folder: Path, validating: bool) -> Iterator[Lab]:
-    """Start a kernel for a released lesson, and yield what runs a cell in it as JupyterLab does."""
+def lab_in(
+    folder: Path, *, validating: bool = False, written: Mapping[str, str] | None = None
+) -> Iterator[Lab]:
+    """Start a kernel for a released lesson, and yield what runs a cell in it as JupyterLab does.
+
+    The saved notebook has the cells `written` in place of those of the same ids.
+    """
     notebook = folder / LESSON / f"{LESSON}.ipynb"
     notebook.parent.mkdir()
-    notebook.write_bytes((ROOT / f"release/{LESSON}/{LESSON}.ipynb").read_bytes())
+    saved = nbformat.read(ROOT / f"release/{LESSON}/{LESSON}.ipynb", as_version=4)
+    for cell in saved.cells:
+        cell.source = (written or {}).get(cell.id, cell.source)
+    nbformat.write(saved, notebook)
     named = {"JPY_SESSION_NAME": str(notebook)} | ({"NBGRADER_VALIDATING": "1"} if validating else {})
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
     manager, client = start_new_kernel(
@@ -71,13 +79,19 @@ def lab_in(folder: Path, validating: bool) -> Iterator[Lab]:
 @pytest.fixture(scope="module")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A lesson in JupyterLab."""
-    yield from lab_in(tmp_path_factory.mktemp("lab"), validating=False)
+    yield from lab_in(tmp_path_factory.mktemp("lab"))
 
 
 @pytest.fixture(scope="module")
 def validating(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     """A lesson in the kernel of `nbgrader validate`."""
     yield from lab_in(tmp_path_factory.mktemp("validating"), validating=True)
+
+
+@pytest.fixture(scope="module")
+def restarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
+    """A lesson in JupyterLab after a restart: `softmax` is written and saved, and its cell has not run."""
+    yield from lab_in(tmp_path_factory.mktemp("restarted"), written={"softmax": RIGHT})
 
 
 def said(outputs: list[Any]) -> str:
@@ -98,6 +112,25 @@ def test_a_skipped_exercise_works_and_is_not_taken_for_an_answer(lab: Lab) -> No
     assert "✗ softmax: skipped." in said(lab("demo-5"))
     assert "largest weight at d_k = 512" in said(lab("demo-14"))
     assert "skipped: counts as unanswered" in said(lab("demo-34"))
+
+
+def test_a_written_answer_that_has_not_run_is_told_as_that(restarted: Lab) -> None:
+    """After a restart: by its test, its check, a cell that needs it, and the lesson at a glance."""
+    told = "softmax is not defined yet: its cell has not run since the kernel started."
+    for outputs in (
+        restarted("softmax-test"),
+        restarted("demo-5"),
+        restarted("new", "made = softmax(torch.zeros(2))"),
+    ):
+        assert told in said(outputs).replace("`", "")
+        assert "not written yet" not in said(outputs)
+    needs = said(restarted("new", "print(made)"))
+    assert "because softmax is not defined yet. Run its cell, or run" in needs
+    glance = said(restarted("new", "check()"))
+    assert "○ `softmax` (2 points, 10 minutes): its cell has not run since the kernel started" in glance
+    assert "○ `causal_mask` (2 points, 5 minutes): not written yet" in glance
+    restarted("softmax", RIGHT)
+    assert said(restarted("softmax-test")) == "softmax: the visible tests pass"
 
 
 def test_what_an_earlier_cell_could_not_make_is_one_line(lab: Lab) -> None:
@@ -146,7 +179,9 @@ def test_only_a_result_of_none_is_asked_for_its_return(lab: Lab) -> None:
     attention = "scaled-dot-product-attention"
     lab(attention, "def scaled_dot_product_attention(q, k, v, mask=None):\n    return None, None")
     stopped = said(lab(f"{attention}-test"))
-    assert "In the line assert output.shape == (2, 5, 3) of this test, what your code gives is None." in stopped
+    assert (
+        "In the line assert output.shape == (2, 5, 3) of this test, what your code gives is None." in stopped
+    )
     lab(attention)
 
 
