@@ -25,7 +25,7 @@ METADATA = {
     },
 }
 GOES_ON = "raises-exception"  # Jupyter runs the cells below such a cell whatever it raises
-WRONG = "✗"  # how the card of a wrong answer begins
+NOT_RIGHT = ("✗", "○")  # how the card of a wrong answer begins, or of one that was not tried
 HEADING = re.compile(r"^\s*(#{1,3}) ")
 HEADING_SLIDES = {1: "slide", 2: "slide", 3: "subslide"}
 
@@ -156,6 +156,6 @@ def refused(notebook: Any) -> str:
     """Return the id of the first cell with a card that finds its answer wrong; '' for none."""
     for cell in notebook.cells:
         texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", ())]
-        if any(text.startswith(WRONG) for text in texts):
+        if any(text.startswith(NOT_RIGHT) for text in texts):
             return str(cell.id)
     return ""

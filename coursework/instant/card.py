@@ -34,8 +34,10 @@ from coursework.engine.exceptions import StudentCell
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.operations import ModuleOperation
 from coursework.engine.trial import took_too_long
+from coursework.instant.exercises import DONE, WRONG
 
-RIGHT, WRONG = "#009e73", "#d55e00"
+COLOURS = {DONE: "#009e73", WRONG: "#d55e00"}
+NEUTRAL = "#888888"
 SAY_ALL = ("mask", "source")  # pictures that show every number
 MOST_PRINTED = 2000  # characters
 COUNTS = {1: "the example", 2: "both examples"}
@@ -74,6 +76,7 @@ class Card:
         where: where a small change would do, or how to ask for that, or where an exception was raised.
         blamed: the lines that `where` is about, with their numbers.
         may_search: whether the code runs and only its results are wrong: a small change may mend that.
+        mark: "✓" or "✗"; "○" or "●" where nothing was tried, see `coursework.instant.exercises`.
     """
 
     name: str
@@ -88,6 +91,12 @@ class Card:
     where: str = field(default="", repr=False)
     blamed: Sequence[tuple[int, str]] = field(default=(), repr=False)
     may_search: bool = field(default=False, repr=False)
+    mark: str = ""
+
+    def __post_init__(self) -> None:
+        """Give the card the mark of right and wrong, where it is given none."""
+        if not self.mark:
+            object.__setattr__(self, "mark", DONE if self.passed else WRONG)
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed the card already, also as the last line of a cell."""
@@ -95,7 +104,7 @@ class Card:
     @property
     def html(self) -> str:
         """The card as HTML without scripts, for light and dark pages."""
-        return template("card.html.j2").render(card=self, colour=RIGHT if self.passed else WRONG)
+        return template("card.html.j2").render(card=self, colour=COLOURS.get(self.mark, NEUTRAL))
 
     @property
     def pictures(self) -> str:
@@ -108,7 +117,7 @@ class Card:
     @property
     def text(self) -> str:
         """The card as plain text."""
-        lines = [f"{'✓' if self.passed else '✗'} {self.name}: {self.headline}", self.title]
+        lines = [f"{self.mark} {self.name}: {self.headline}", self.title]
         lines.append(f"Hint: {self.hint}" if self.hint else "")
         lines += [self.where, *(f"{number:4}  {text}" for number, text in self.blamed)]
         if shown := self.example:

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 NO_POINTS = "Grading gives no points for this."
+# The state of an exercise: right, right as far as can be told, still to do, wrong.
+DONE, FILLED, OPEN, WRONG = "✓", "●", "○", "✗"
 FOLDER = Path(__file__).resolve().parent.parent / "examples"
 
 

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from coursework.instant.card import template
-from coursework.instant.exercises import PublicExercise, digest_of, exercises_of, saved_cells
+from coursework.instant.exercises import DONE, FILLED, OPEN, WRONG, PublicExercise, exercises_of
 from coursework.instant.notebook import card_for
 from coursework.instant.runs import CellRuns
 
-DONE, OPEN, WRONG = "✓", "○", "✗"
+SETTLED = (DONE, FILLED)
 RIGHT = "right on its examples"
-FILLED = "filled in; grading says whether it is right"
 HAND_IN = "To hand in: save the notebook (Ctrl+S), then run `hand_in()` in a cell of its own."
 
 
@@ -41,19 +40,19 @@ class Glance:
     @property
     def passed(self) -> bool:
         """Whether every exercise that counts is done."""
-        return all(state.mark == DONE for state in self.states if state.exercise.points)
+        return all(state.mark in SETTLED for state in self.states if state.exercise.points)
 
     @property
     def headline(self) -> str:
         """How much is done."""
-        done = sum(state.exercise.points for state in self.states if state.mark == DONE)
+        done = sum(state.exercise.points for state in self.states if state.mark in SETTLED)
         total = sum(state.exercise.points for state in self.states)
         return f"Exercises worth {done:g} of {total:g} points are done. Grading uses other sizes and numbers."
 
     @property
     def next(self) -> str:
         """What to do next."""
-        left = [state for state in self.states if state.mark != DONE and state.exercise.points]
+        left = [state for state in self.states if state.mark not in SETTLED and state.exercise.points]
         minutes = sum(state.exercise.minutes for state in left)
         if not left:
             return "Everything that counts is done."
@@ -81,35 +80,29 @@ class Glance:
 
 def glance(file: Path, names: Mapping[str, Any], runs: CellRuns | None) -> Glance:
     """Return the lesson of a notebook at a glance."""
-    saved = saved_cells(file)
-    states = [ExerciseState(each, *_state(each, names, runs, saved)) for each in exercises_of(file.stem)]
-    return Glance(file.stem, states)
+    return Glance(
+        file.stem, [ExerciseState(each, *_state(each, names, runs)) for each in exercises_of(file.stem)]
+    )
 
 
-def _state(
-    exercise: PublicExercise, names: Mapping[str, Any], runs: CellRuns | None, saved: Mapping[str, str]
-) -> tuple[str, str]:
+def _state(exercise: PublicExercise, names: Mapping[str, Any], runs: CellRuns | None) -> tuple[str, str]:
     """Return the mark of an exercise, and its state in a few words."""
-    if exercise.written:
-        unwritten = digest_of(saved.get(exercise.id, "")) == exercise.skeleton
-        return (OPEN, "not written yet, as saved") if unwritten else (DONE, "written: a person grades it")
     if runs and runs.is_skipped(exercise):
         return OPEN, "skipped: counts as unanswered"
     if runs and runs.has_yet_to_run(exercise):
         return OPEN, "its cell has not run since the kernel started"
-    if runs and runs.is_unwritten(exercise):
+    if not exercise.written and (runs.is_unwritten(exercise) if runs else exercise.name not in names):
         return OPEN, "not written yet"
-    if exercise.name not in names:
-        return OPEN, runs.undefined(exercise).replace("`", "") if runs else "not written yet"
-    if not exercise.stand_in:  # a dictionary of answers, of which there are no examples
-        value = names[exercise.name]
-        left = [key for key, answer in value.items() if answer is None] if isinstance(value, dict) else []
-        return (OPEN, f"still to be answered: {', '.join(map(str, left))}") if left else (DONE, FILLED)
-    return _tried(exercise, names)
+    if runs and not exercise.written and exercise.name not in names:
+        return OPEN, runs.undefined(exercise).replace("`", "")
+    return _as_checked(exercise, names)
 
 
-def _tried(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str]:
+def _as_checked(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what `check` says of an exercise, in a few words."""
     card = card_for(exercise.id, names)
     if card.waits_for:
         return OPEN, f"right with a working {card.waits_for}: fix that first"
+    if card.mark in (FILLED, OPEN):
+        return card.mark, card.headline.removesuffix(".")
     return (DONE, RIGHT) if card.passed else (WRONG, f"not right yet: check({exercise.name}) says why")

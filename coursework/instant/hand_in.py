@@ -10,7 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from coursework.console import say
-from coursework.instant.exercises import PublicExercise, digest_of, exercises_of, notebook_file, saved_cells
+from coursework.instant.exercises import (
+    WRONG,
+    PublicExercise,
+    digest_of,
+    exercises_of,
+    notebook_file,
+    saved_cells,
+)
 from coursework.instant.notebook import NO_LESSON, runs_of
 from coursework.instant.runs import CellRuns, names_bound, without_magics
 
@@ -52,7 +59,7 @@ def hand_in() -> None:
 
 def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     """Yield what there is to say of a notebook, whose kernel has these names, and write the copy."""
-    from coursework.instant.glance import WRONG, glance  # takes longer than all else that lessons import
+    from coursework.instant.glance import glance  # takes longer than all else that lessons import
 
     saved, exercises, runs = saved_cells(file), exercises_of(file.stem), runs_of(names)
     if not saved:

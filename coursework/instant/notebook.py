@@ -14,13 +14,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from coursework.instant.exercises import (
+    FILLED,
     NO_POINTS,
+    OPEN,
+    WRONG,
     PublicExercise,
+    digest_of,
     every_exercise,
     every_lesson,
     exercises_of,
     lesson_of,
     notebook_file,
+    saved_cells,
 )
 from coursework.instant.sources import ORDINARY, cell_of, refused, used
 
@@ -33,7 +38,14 @@ if TYPE_CHECKING:
 SECONDS = 5.0
 WAIT = 20.0  # seconds for the chat box, which lets a check in after each token
 MISSING = '`{name}` is not defined yet. Run the cell above first, or `skip("{name}")` to go on without it.'
-NO_EXAMPLE = "There is no example for `{name}`, so nothing is checked here. Grading says whether it is right."
+FILLED_IN = "filled in; the grader says whether it is right."
+IN_WORDS = "written; a person grades it."
+NOT_IN_WORDS = "not written yet, as saved."
+UNCHECKED = "Nothing is checked here."
+LEFT = "still to be answered: {keys}."
+UNFINISHED = "not filled in, or its raise line is still there."
+NO_DICTIONARY = "not a dictionary, which the exercise asks for."
+FORM_FAILS = "a visible test fails:"
 UNKNOWN = "`check()` lists the exercises of this lesson."
 ONE = "`check` takes one exercise at a time, and `where=True` is written out."
 NO_ANSWER = (
@@ -85,7 +97,7 @@ def check(
         else:
             shown = _glance(names) if answer is None else _asked(name, names, where=where)
     except Exception as problem:
-        shown = Card(name, False, "not checked.", FAULT.format(kind=type(problem).__name__))
+        shown = Card(name, False, "not checked.", FAULT.format(kind=type(problem).__name__), mark=OPEN)
     with contextlib.suppress(Exception):
         _show(shown)
     return shown
@@ -141,10 +153,12 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     examples, exercise = find(name), exercise_named(name, names)
     if examples is None:
         if exercise:
-            return Card(name, False, "no example.", NO_EXAMPLE.format(name=name))
+            mark, headline, title = _form(exercise, names)
+            return Card(name, False, headline, title, mark=mark)
         return Card(name, False, "no such exercise.", f"{meant(name)}{UNKNOWN}")
     if problem := _not_to_be_tried(examples.name, exercise, names):
-        return Card(examples.name, False, *problem)
+        mark, headline, title = problem
+        return Card(examples.name, False, headline, title, mark=mark)
     card = _tried(examples, exercise, names)
     runs = runs_of(names)
     if card.passed and runs and exercise and (message := runs.failing.get(exercise.id)):
@@ -174,20 +188,45 @@ def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
 
 def _not_to_be_tried(
     name: str, exercise: PublicExercise | None, names: Mapping[str, Any]
-) -> tuple[str, str] | None:
-    """Return the headline and title of a card where the name is no answer, None where it is one."""
+) -> tuple[str, str, str] | None:
+    """Return the mark, headline and title of a card where the name is no answer, None where it is one."""
     runs, file = runs_of(names), notebook_file(names)
     if runs and exercise and runs.is_skipped(exercise):
-        return "skipped.", SKIPPED
+        return OPEN, "skipped.", SKIPPED
     if file and exercise and exercise not in exercises_of(file.stem):
-        return "not of this lesson.", OTHER_LESSON.format(name=name, lesson=lesson_of(exercise))
+        return OPEN, "not of this lesson.", OTHER_LESSON.format(name=name, lesson=lesson_of(exercise))
     if name not in names:
-        return "not defined.", runs.undefined(exercise) if runs and exercise else MISSING.format(name=name)
+        told = runs.undefined(exercise) if runs and exercise else MISSING.format(name=name)
+        return OPEN, "not defined.", told
     if runs and exercise and (problem := runs.problem(exercise)):
-        return NO_POINTS, problem
+        return WRONG, NO_POINTS, problem
     if runs and exercise and runs.is_unwritten(exercise):
-        return "not written yet.", runs.unwritten(exercise)
+        return OPEN, "not written yet.", runs.unwritten(exercise)
     return None
+
+
+def _form(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the mark, headline and title of a card for an answer of which only the form is checked."""
+    if exercise.written:
+        file = notebook_file(names)
+        saved = saved_cells(file).get(exercise.id, "") if file else ""
+        unwritten = file is not None and digest_of(saved) == exercise.skeleton
+        return (OPEN, NOT_IN_WORDS, "") if unwritten else (FILLED, IN_WORDS, UNCHECKED)
+    return _not_to_be_tried(exercise.name, exercise, names) or _form_of(exercise, names)
+
+
+def _form_of(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return the same for answers in a dictionary, from the exercise's own cell."""
+    runs, answers = runs_of(names), names[exercise.name]
+    if not isinstance(answers, dict):
+        return WRONG, NO_DICTIONARY, ""
+    if left := [str(key) for key, answer in answers.items() if answer is None]:
+        return OPEN, LEFT.format(keys=", ".join(left)), ""
+    if runs and runs.is_unfinished(exercise):
+        return OPEN, UNFINISHED, ""
+    if runs and (message := runs.failing.get(exercise.id)):
+        return WRONG, FORM_FAILS, message
+    return FILLED, FILLED_IN, UNCHECKED
 
 
 def no_points(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
@@ -214,7 +253,7 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     called: list[str] = []
     got: list[Observation] = []
     if not ALONE.acquire(timeout=WAIT):
-        return Card(examples.name, False, "not tried.", STILL_WRITING)
+        return Card(examples.name, False, "not tried.", STILL_WRITING, mark=OPEN)
     try:
         with excluded(excludes, called.append) if excludes else contextlib.nullcontext():
             for each in examples.examples:
@@ -252,7 +291,7 @@ def _own_mistake(card: "Card", examples: Any, exercise: PublicExercise, names: M
     first = earlier[0].name
     if again.passed:
         title = EARLIER.format(name=exercise.name, first=first)
-        return Card(exercise.name, False, RIGHT_BUT.format(first=first), title, waits_for=first)
+        return Card(exercise.name, False, RIGHT_BUT.format(first=first), title, waits_for=first, mark=OPEN)
     return replace(again, headline=f"{again.headline} {ALSO.format(first=first)}")
 
 

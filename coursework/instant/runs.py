@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from coursework.console import say
-from coursework.engine.exceptions import StudentCell, what_raised
+from coursework.engine.exceptions import StudentCell, is_unfinished, what_raised
 from coursework.engine.observation import Observation
 from coursework.engine.observe import describe
 from coursework.instant.exercises import (
@@ -148,7 +148,7 @@ class CellRuns:
         return digest_of(run.source) == exercise.skeleton
 
     def has_yet_to_run(self, exercise: PublicExercise) -> bool:
-        """Return whether an exercise is written, as saved, and its cell has not run since the kernel started."""
+        """Return whether an exercise is written, as saved, and its cell has not run in this kernel."""
         file = notebook_file(self.names)
         if exercise.id in self.own or exercise.name in self.names or file is None:
             return False
@@ -170,6 +170,14 @@ class CellRuns:
         if run.problem is None:
             return _unbound(exercise, run)
         return UNDEFINED.format(name=exercise.name, what=_what_ended(run))
+
+    def is_unfinished(self, exercise: PublicExercise) -> bool:
+        """Return whether the last run of an exercise's own cell ended at the `raise` of its skeleton."""
+        run = self.own.get(exercise.id)
+        if run is None or run.problem is None:
+            return False
+        seen = Observation.of({"raised": described(run.problem)}).raised
+        return seen is not None and is_unfinished(seen)
 
     def is_skipped(self, exercise: PublicExercise) -> bool:
         """Return whether a stand-in is in place now."""

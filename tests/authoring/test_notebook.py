@@ -122,6 +122,12 @@ def test_the_card_of_a_wrong_answer_is_found(lesson: LessonText) -> None:
     """A lesson that shows one, solved, is not finished."""
     notebook = solution_notebook(lesson)
     cell = next(cell for cell in notebook.cells if cell.cell_type == "code")
-    for text, found in (("✓ double: Right", ""), ("✗ double: the sign is wrong", cell.id)):
+    cards = {
+        "✓ double: Right": "",
+        "● double: filled in": "",
+        "✗ double: the sign is wrong": cell.id,
+        "○ double: not tried": cell.id,
+    }
+    for text, found in cards.items():
         cell.outputs = [new_output("display_data", {"text/plain": text})]
         assert refused(notebook) == found

@@ -6,8 +6,10 @@ import linecache
 import random
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 import torch
 from conftest import ROOT
@@ -41,6 +43,18 @@ def stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
     warnings.warn("and a warning", stacklevel=2)
     e = (x - x.amax(dim, keepdim=True)).exp()
     return torch.einsum("...->...", e) / e.sum(dim, keepdim=True)
+
+
+def test_an_answer_in_words_is_graded_by_a_person(tmp_path: Path) -> None:
+    """No right or wrong is claimed: only whether the saved notebook has one."""
+    lesson = "01_embeddings"
+    notebook = nbformat.read(ROOT / f"release/{lesson}/{lesson}.ipynb", as_version=4)
+    file = tmp_path / f"{lesson}.ipynb"
+    for answer, card in (("", "○ recurrence: not written yet, as saved."), ("Words.", "● recurrence: written; a person")):
+        for cell in notebook.cells:
+            cell.source = answer if answer and cell.id == "recurrence" else cell.source
+        nbformat.write(notebook, file)
+        assert check("recurrence", {"__vsc_ipynb_file__": str(file)}).text.startswith(card)
 
 
 def tried(exercise: str, answer: Any, *, name: str = "") -> Card:

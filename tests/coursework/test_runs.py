@@ -109,7 +109,7 @@ def test_a_skipped_exercise_works_and_is_not_taken_for_an_answer(lab: Lab) -> No
     assert "softmax is not written yet" in said(lab("softmax-test"))
     assert said(lab("new", 'skip("softmax")')).startswith("softmax is skipped: a stand-in does its work")
     assert "so this test has nothing to test" in said(lab("softmax-test"))
-    assert "✗ softmax: skipped." in said(lab("demo-5"))
+    assert "○ softmax: skipped." in said(lab("demo-5"))
     assert "largest weight at d_k = 512" in said(lab("demo-14"))
     assert "skipped: counts as unanswered" in said(lab("demo-34"))
 
@@ -189,7 +189,7 @@ def test_skipping_what_was_written_is_undone_by_its_cell(lab: Lab) -> None:
     """The stand-in counts only as long as it is in place."""
     lab("softmax", RIGHT)
     lab("new", "skip(softmax)")
-    assert "✗ softmax: skipped." in said(lab("demo-5"))
+    assert "○ softmax: skipped." in said(lab("demo-5"))
     lab("softmax", RIGHT)
     assert "✓ softmax" in said(lab("demo-5"))
 
@@ -330,6 +330,29 @@ def test_a_visible_test_blames_an_earlier_exercise_for_nothing_that_is_the_answe
     assert "softmax, which it calls, fails as well." in told
     assert "fails first" not in told
     lab("softmax", RIGHT)
+
+
+def test_answers_without_examples_have_one_state(lab: Lab) -> None:
+    """In the cell, by name and at a glance. No right or wrong is claimed where nothing is checked."""
+    right = "answers = dict(q=(1, 2, 3), k=(1, 2, 3), v=(1, 2, 3), scores=(1, 2, 3), output=(1, 2, 3), "
+    right += "why_scale='A', other_score='B', conditions='C', value_vectors=4)"
+    states = {
+        right: "● filled in; the grader says whether it is right",
+        right.replace("'A'", "None"): "○ still to be answered: why_scale",
+        f"{right}\nraise NotImplementedError()": "○ not filled in, or its raise line is still there",
+        right.replace("dict(", "list("): "○ not defined",
+        right.replace("'A'", "'E'"): "✗ a visible test fails",
+    }
+    for source, state in states.items():
+        mark, words = state.split(" ", 1)
+        lab("new", "globals().pop('answers', None)")
+        ended = said(lab("attention-shapes", source))
+        assert "raise line is still there" not in state or "raise line is still there" in ended
+        lab("attention-shapes-test")
+        assert f"{mark} attention-shapes: {words}" in said(lab("new", "check('attention-shapes')"))
+        glance = said(lab("new", "check()")).partition("shapes and choices (2 points, 10 minutes): ")
+        assert glance[0].endswith(f"{mark} "), state
+        assert mark != "●" or glance[2].startswith(words)
 
 
 def test_an_exercise_of_another_lesson_is_told_as_that(lab: Lab) -> None:
