@@ -57,6 +57,7 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
             )
         try:
             roster = read_roster(Path(self.roster))
+            roster.folders()
         except CourseError as error:
             self.parent.fail(str(error))
         if roster.system not in NAMES:

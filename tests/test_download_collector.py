@@ -83,6 +83,17 @@ def test_a_list_of_ones_own_is_refused(
     assert "neither from Canvas nor from Moodle" in capfd.readouterr().err
 
 
+def test_two_people_never_share_a_folder(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Two e-mails that differ only after the @ give one id: nothing is sorted."""
+    roster = MOODLE.replace("grace@example.edu", "ada@example.org")
+    download(course, roster, *DOWNLOADS["moodle, flat"][1:])
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 1
+    assert "the id 'ada' would be that of 'Ada Lovelace', 'Grace Hopper'" in capfd.readouterr().err
+    assert not handed_in(course)
+
+
 def test_who_is_not_on_the_roster_is_kept_by_number(
     course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
 ) -> None:

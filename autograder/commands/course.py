@@ -66,10 +66,9 @@ def _import(course: Course, path: Path) -> None:
 
     roster = read_roster(path)
     there = {each.student for each in class_list(course)} | handed_in(course).keys()
-    folders = {id(person): student for student, person in roster.known(sorted(there)).items()}
     people = [
-        Listed(folders.get(id(person), person.student_id), *person.both_names, person.email)
-        for person in roster.people
+        Listed(folder, *person.both_names, person.email)
+        for folder, person in zip(roster.folders(there), roster.people, strict=True)
     ]
     new, changed = add_students(course, people)
     click.echo(

@@ -8,7 +8,7 @@ import codecs
 import csv
 import io
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -122,6 +122,22 @@ class Roster:
                     "'autograder students --remove'"
                 )
         return known
+
+    def folders(self, students: Collection[str] = ()) -> list[str]:
+        """Return the name of each person's folder: the one among `students` that is theirs, or else their id.
+
+        Raises CourseError as `known` does, and if two people would have one folder.
+        """
+        known = {id(person): student for student, person in self.known(sorted(students)).items()}
+        owners: dict[str, Person] = {}
+        for person in self.people:
+            name = known.get(id(person), person.student_id)
+            if (other := owners.setdefault(name, person)) is not person:
+                raise CourseError(
+                    f"the id '{name}' would be that of {_listed([other, person])} on the roster: "
+                    "add a column 'student id' with an id for each"
+                )
+        return [*owners]
 
     def without(self, known: Mapping[str, Person]) -> list[Person]:
         """Return the people who are none of the `known`."""

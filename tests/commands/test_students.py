@@ -106,6 +106,10 @@ def test_who_handed_in_before_keeps_the_folders_name(course: Course) -> None:
     [
         ("student id\n../ada\n", "cannot be a student's id"),
         ("email\nada@x.edu\nAda@y.edu\n", "differ only in case"),
+        (
+            "email,name\nann@math.x.edu,Ann Lee\nann@phys.x.edu,Ann Wu\nbo@x.edu,\n",
+            "the id 'ann' would be that of 'Ann Lee', 'Ann Wu' on the roster: add a column 'student id'",
+        ),
         ("colour\nred\n", "no column to know students by"),
         ("student id,name\n,\n", "names nobody"),
     ],
