@@ -16,8 +16,11 @@ from autograder.model.errors import CourseError
 
 # The student chooses the end of a name, so only the beginning, which the system writes, may tell whose it is.
 NAMES: Final = {
-    # lovelaceada_1234_567890_03_attention-1.ipynb: LATE may stand before the numbers; 1 is the attempt
-    "Canvas": re.compile(r"/[^/_]+_(?:LATE_)?(?P<number>\d+)_\d+_(?P<file>[^/]+?)(?:-\d+)?\.ipynb$"),
+    # lovelaceada_1234_567890_03_attention-1.ipynb: LATE may stand before the numbers. The second number, the
+    # file's own, and the one at the end grow with each upload.
+    "Canvas": re.compile(
+        r"/[^/_]+_(?:LATE_)?(?P<number>\d+)_(?P<upload>\d+)_(?P<file>[^/]+?)(?:-(?P<again>\d+))?\.ipynb$"
+    ),
     # Ada Lovelace_1234_assignsubmission_file/03_attention.ipynb, in a folder or not
     "Moodle": re.compile(r"/[^/]*?_(?P<number>\d+)_assignsubmission_file(?:_?/|_)(?P<file>[^/]+)\.ipynb$"),
 }
@@ -37,8 +40,11 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
         """Return the student's folder and the notebook's name, None for what is no student's notebook."""
         if self.named_regexp:
             return super().collect(submitted_file)  # type: ignore[no-any-return]
-        found = NAMES[self._roster.system].search(Path(submitted_file).as_posix())
+        found = self._match_name(submitted_file)
         if found is None:  # nbgrader warns that the file is skipped
+            return None
+        same = self._of_one_name[_place(found)]
+        if len(same) > 1 and not self._is_newest(submitted_file, found, same):
             return None
         person = self._people.get(found["number"])
         if person is None:
@@ -46,7 +52,36 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
                 f"{Path(submitted_file).name}: nobody on the roster has the number {found['number']}; "
                 "the folder is named after it"
             )
-        return {"student_id": person.student_id if person else found["number"], "file_id": found["file"]}
+        folder = person.student_id if person else found["number"]
+        return {"student_id": folder, "file_id": f"{found['file']}.ipynb"}  # nbgrader cuts one ending off
+
+    def _match_name(self, file: str) -> re.Match[str] | None:
+        return NAMES[self._roster.system].search(Path(file).as_posix())
+
+    def _is_newest(self, file: str, found: re.Match[str], same: list[str]) -> bool:
+        """Return whether a file is the newest of several that would get one name, and say so if it is not.
+
+        nbgrader ends at the second one, before anything is sorted.
+        """
+        orders = {each: _order(match) for each in same if (match := self._match_name(each))}
+        newest = [each for each, order in orders.items() if order == max(orders.values())]
+        person = self._people.get(found["number"])
+        who, name = person or found["number"], Path(file).name
+        if len(newest) > 1:
+            self.log.warning(f"{who}: {len(same)} files '{name}', and nothing says which is newer: left out")
+        elif file not in newest:
+            self.log.warning(f"{who}: '{name}' is left out, because '{Path(newest[0]).name}' is newer")
+        return newest == [file]
+
+    @cached_property
+    def _of_one_name(self) -> dict[tuple[str, str], list[str]]:
+        """The files of the download by whose they are and what they would be called."""
+        found: dict[tuple[str, str], list[str]] = {}
+        folder = self.parent._format_collect_path(self.parent.extracted_directory)
+        for file in sorted(map(str, Path(folder).rglob("*.ipynb"))):
+            if match := self._match_name(file):
+                found.setdefault(_place(match), []).append(file)
+        return found
 
     @cached_property
     def _roster(self) -> Roster:
@@ -71,3 +106,13 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
         """The people of the roster by the number that their system has for them."""
         numbers = ((re.sub(r"\D", "", one.canvas_id or one.moodle_id), one) for one in self._roster.people)
         return {number: person for number, person in numbers if number and person.student_id}
+
+
+def _place(found: re.Match[str]) -> tuple[str, str]:
+    return found["number"], found["file"]
+
+
+def _order(found: re.Match[str]) -> tuple[int, int]:
+    """Return what grows with each upload; Moodle's names say nothing of it."""
+    groups = found.groupdict()
+    return int(groups.get("upload") or 0), int(groups.get("again") or 0)

@@ -83,6 +83,41 @@ def test_a_list_of_ones_own_is_refused(
     assert "neither from Canvas nor from Moodle" in capfd.readouterr().err
 
 
+def test_of_several_uploads_the_newest_counts(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It says which is left out, and of whom; everybody else's work is sorted as well."""
+    first, newest = f"lovelaceada_1234_567890_{LESSON}-9.ipynb", f"lovelaceada_1234_567899_{LESSON}-10.ipynb"
+    download(course, CANVAS, newest, first, DOWNLOADS["canvas"][2])
+    archive = course.root / "downloaded" / LESSON / "archive" / "submissions.zip"
+    with zipfile.ZipFile(archive, "w") as zipped:
+        for name in (newest, first, DOWNLOADS["canvas"][2]):
+            zipped.writestr(name, name)
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0
+    assert handed_in(course) == {f"{student}/{LESSON}/{LESSON}.ipynb" for student in ("ada", "grace")}
+    assert course.submission("ada", LESSON).read_text() == newest
+    assert f"Lovelace, Ada: '{first}' is left out, because '{newest}' is newer" in capfd.readouterr().err
+
+
+def test_a_file_with_a_dot_in_its_name_takes_nobodys_place(course: Course, nbgrader: Command) -> None:
+    """nbgrader cuts a name at its last dot, and ends where two are then one."""
+    folder = "Ada Lovelace_1234_assignsubmission_file"
+    download(course, MOODLE, f"{folder}/{LESSON}.ipynb", f"{folder}/{LESSON}.v2.ipynb")
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0
+    assert handed_in(course) == {f"ada/{LESSON}/{LESSON}{end}.ipynb" for end in ("", ".v2")}
+
+
+def test_what_nothing_orders_is_left_out_by_name(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As in two downloads from Moodle."""
+    _, first, second = DOWNLOADS["moodle, flat"]
+    download(course, MOODLE, f"1/{first}", f"2/{first}", f"1/{second}")
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0
+    assert handed_in(course) == {f"grace/{LESSON}/{LESSON}.ipynb"}
+    assert f"Ada Lovelace: 2 files '{first}', and nothing says which is newer: left out" in capfd.readouterr().err
+
+
 def test_two_people_never_share_a_folder(
     course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
 ) -> None:
