@@ -100,7 +100,7 @@ def test_of_several_uploads_the_newest_counts(
 
 
 def test_a_file_with_a_dot_in_its_name_takes_nobodys_place(course: Course, nbgrader: Command) -> None:
-    """nbgrader cuts a name at its last dot, and ends where two are then one."""
+    """Of two names that differ only after the first dot, neither is cut to the other."""
     folder = "Ada Lovelace_1234_assignsubmission_file"
     download(course, MOODLE, f"{folder}/{LESSON}.ipynb", f"{folder}/{LESSON}.v2.ipynb")
     assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0

@@ -15,7 +15,7 @@ from autograder.commands.base import Command, json_option, lessons_argument, pas
 from autograder.exports import FORMATS
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.text import clean, clean_name, counted, is_student_name
+from autograder.model.text import clean, clean_name, counted, is_student_name, some_of
 
 if TYPE_CHECKING:
     from autograder.doctor import Finding
@@ -76,9 +76,8 @@ def _import(course: Course, path: Path) -> None:
         f"{len(people) - len(new) - len(changed)} as before"
     )
     if others := sorted(there - {each.student for each in people}):
-        named = ", ".join(map(clean_name, others[:MOST_NAMED])) + (", …" if others[MOST_NAMED:] else "")
         click.echo(
-            f"{counted(len(others), 'student')} of the class not in the file, and left as before: {named}"
+            f"{counted(len(others), 'student')} of the class not in the file, and left as before: {some_of(others)}"
         )
 
 
@@ -115,7 +114,7 @@ def _show(course: Course, *, as_json: bool) -> None:
         Console().print(_table(listed, work))
         click.echo(counted(len(listed), "student"))
     if others := sorted(work.keys() - {each.student for each in listed}):
-        click.echo(f"handed in, and not on the list until graded: {', '.join(map(clean_name, others))}")
+        click.echo(f"{len(others)} handed in, and not on the list until graded: {some_of(others)}")
 
 
 def _table(listed: "list[Listed]", work: dict[str, list[str]]) -> Table:
@@ -189,7 +188,6 @@ def export(
         click.echo(f"note: {note}", err=True)
 
 
-MOST_NAMED = 20  # students in a line
 COLOURS = {"ok": "green", "warning": "yellow", "problem": "red"}
 
 

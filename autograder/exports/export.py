@@ -13,7 +13,7 @@ from autograder.exports.roster import Person, Roster
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.files import write
-from autograder.model.text import counted
+from autograder.model.text import counted, some_of
 from autograder.storage.class_list import class_list
 
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
@@ -113,7 +113,7 @@ def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> li
         if above:  # with extra credit
             notes.append(
                 f"above the maximum grade of {lesson.max_score:g}, so Moodle ignores them: the scores of "
-                f"{', '.join(sorted(above))}"
+                f"{some_of(sorted(above))}"
             )
     if name in IN_NO_TOTAL:
         extra = (lesson.lesson for lesson in scores.lessons if lesson.is_extra)
@@ -121,11 +121,13 @@ def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> li
     known = wanted.roster.known(scores.students)
     unknown = [student for student in scores.students if student not in known]
     if wanted.roster.people and unknown:
-        notes.append(f"not on the roster: {', '.join(unknown)}")
+        are = "student is" if len(unknown) == 1 else "students are"
+        notes.append(f"{len(unknown)} {are} not on the roster: {some_of(unknown)}")
     worked = {student for lesson in scores.lessons for student in lesson.scores}
     idle = wanted.roster.without({student: who for student, who in known.items() if student in worked})
     if idle:
-        notes.append(f"on the roster, and handed in nothing: {', '.join(map(str, idle))}")
+        names = some_of(wanted.roster.names(idle))
+        notes.append(f"{len(idle)} of {len(wanted.roster.people)} on the roster handed in nothing: {names}")
     if name == "canvas" and wanted.roster.system != "Canvas":
         notes.append(
             "without the gradebook that Canvas exports, Canvas finds students by login, and here that is the "

@@ -8,7 +8,7 @@ import codecs
 import csv
 import io
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -86,6 +86,11 @@ class Roster:
         """The system that exported the file: "Moodle", "Canvas", or '' for a list of your own."""
         plain = {heading.casefold() for heading in self.headings}
         return "Moodle" if plain & MOODLE_ONLY else "Canvas" if plain & CANVAS_ONLY else ""
+
+    def names(self, people: Iterable[Person]) -> list[str]:
+        """Return the people's names for a message, each with the id if others have the same name."""
+        count = Counter(map(str, self.people))
+        return [f"{each} ({each.student_id})" if count[str(each)] > 1 else str(each) for each in people]
 
     def find(self, student: str) -> Person | None:
         """Return the person whose submissions are in the folder `student`, if there is one.

@@ -5,13 +5,14 @@ Reports hold only such text, so nothing else can reach a terminal, a page, a CSV
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Annotated
 
 import regex
 from pydantic import AfterValidator
 
 LONGEST = 1200  # characters of a message
+MOST_NAMED = 10  # people in a line
 LONGEST_NAME = 100  # characters of a file's or a folder's name
 MOST_LINES = 50  # repairs and incidents of one submission; the rest are counted
 CUT = " … (cut)"
@@ -75,6 +76,12 @@ def spelt_name(name: str) -> str:
 
 def _escape(found: "re.Match[str] | regex.Match[str]") -> str:
     return found[0].encode("unicode_escape").decode()
+
+
+def some_of(names: Sequence[str]) -> str:
+    """Return the first few of many people's names in one line, which may have commas, and how many follow."""
+    shown, rest = [clean_name(name) for name in names[:MOST_NAMED]], len(names) - MOST_NAMED
+    return "; ".join([*shown, f"and {rest} more"] if rest > 0 else shown)
 
 
 def is_student_name(name: str) -> bool:

@@ -90,8 +90,19 @@ def test_who_is_not_in_the_newer_file_is_named(course: Course) -> None:
     """They stay: somebody else decides who has left the course."""
     _import(course, "student id\nada\nbo\ncyd\n")
     done = _import(course, "student id\nbo\n")
-    assert done.output.splitlines()[1:] == ["2 students of the class not in the file, and left as before: ada, cyd"]
+    assert done.output.splitlines()[1:] == ["2 students of the class not in the file, and left as before: ada; cyd"]
     assert len(class_list(course)) == 3
+
+
+def test_many_who_are_not_in_the_file_are_counted(course: Course) -> None:
+    """Some of them are named."""
+    _import(course, "student id\n" + "".join(f"s{number:02}\n" for number in range(13)))
+    told = _import(course, "student id\ns12\n").output.splitlines()[1]
+    assert told == (
+        "12 students of the class not in the file, and left as before: "
+        + "; ".join(f"s{number:02}" for number in range(10))
+        + "; and 2 more"
+    )
 
 
 def test_who_handed_in_before_keeps_the_folders_name(course: Course) -> None:
@@ -130,7 +141,7 @@ def test_the_list_shows_what_each_handed_in(course: Course) -> None:
     hand_in(course, "zoe", **RIGHT)
     told = _run(course).output
     assert [line.split() for line in told.splitlines() if line.strip().startswith("ada")] == [["ada", "Ada", "03"]]
-    assert "2 students\nhanded in, and not on the list until graded: zoe\n" in told
+    assert "2 students\n1 handed in, and not on the list until graded: zoe\n" in told
     rows = json.loads(_run(course, "--json").output)["students"]
     assert [(row["student"], row["handed_in"]) for row in rows] == [("ada", [LESSON]), ("bo", [])]
 

@@ -48,11 +48,20 @@ def test_what_was_left_empty_is_said(graded: Course, roster_file: Path, tmp_path
     """Once, on standard error, with who is not on the roster; --partial leaves nothing empty."""
     done = _run(graded, "canvas", "--roster", roster_file, "--folder", tmp_path / "out")
     assert "1 score left empty, because points are pending" in done.stderr
-    assert "not on the roster: di, eve" in done.stderr
-    assert "on the roster, and handed in nothing: Zoë Zed" in done.stderr
+    assert "2 students are not on the roster: di; eve\n" in done.stderr
+    assert "1 of 4 on the roster handed in nothing: Zoë Zed\n" in done.stderr
     assert f"no column of the roster is {LESSON}, so Canvas will offer to make one" in done.stderr
     assert (tmp_path / "out" / "canvas.csv").is_file()
     assert "left empty" not in _run(graded, "canvas", "--partial").stderr
+
+
+def test_many_who_handed_in_nothing_are_counted(graded: Course, tmp_path: Path) -> None:
+    """Ten are named, and two of one name by their ids as well."""
+    people = ["ada,Ada L", "z1,'Lee, Ann'", "z2,'Lee, Ann'", *(f"z{number},Z{number}" for number in range(3, 15))]
+    (tmp_path / "own.csv").write_text("\n".join(["student id,name", *people]).replace("'", '"'), encoding="utf-8")
+    told = _run(graded, "course", "--roster", tmp_path / "own.csv").stderr
+    names = "; ".join(["Lee, Ann (z1)", "Lee, Ann (z2)", *(f"Z{number}" for number in range(3, 11))])
+    assert f"note: 14 of 15 on the roster handed in nothing: {names}; and 4 more\n" in told
 
 
 @pytest.mark.parametrize(("name", "eve"), [
