@@ -99,6 +99,8 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
             self.parent.fail(
                 f"{self.roster} was exported neither from Canvas nor from Moodle, so it lacks their numbers"
             )
+        for note in roster.notes:
+            self.log.warning(note)
         return roster
 
     @cached_property

@@ -101,7 +101,7 @@ def _of_class(course: Course) -> Roster:
 
 
 def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> list[str]:
-    notes = []
+    notes = [*wanted.roster.notes]
     if (pending := scores.pending()) and name in ONE_NUMBER and not wanted.partial:
         notes.append(
             f"{counted(pending, 'score')} left empty, because points are pending: "

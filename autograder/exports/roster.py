@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.model.errors import CourseError
+from autograder.model.text import some_of
 
 # The headings under which each field is found; the first that the file has counts.
 HEADINGS = {
@@ -32,6 +33,8 @@ KEYS = ("student", "login", "number", "email")  # what a student's folder can be
 IDS = ("canvas_id", "moodle_id")  # what other systems know a person by
 MOODLE_ONLY = {"identifier", "maximum grade", "last modified (grade)"}  # headings of no other file
 CANVAS_ONLY = {"sis user id", "sis login id"}
+NOBODY = {"", "points possible"}  # the names in rows of Canvas that are about the columns
+TEST_STUDENT = {"student, test", "test student"}  # whom Canvas adds to every course
 
 
 @dataclass(frozen=True)
@@ -75,17 +78,20 @@ class Person:
 
 @dataclass(frozen=True)
 class Roster:
-    """The people of a class, the headings of their file, and what a folder may be named after."""
+    """The people of a class, the headings of their file, and what a folder may be named after.
+
+    `notes` say, a line each, which rows were left out.
+    """
 
     people: Sequence[Person] = ()
     headings: Sequence[str] = ()
     keys: Sequence[str] = KEYS
+    notes: Sequence[str] = ()
 
     @property
     def system(self) -> str:
         """The system that exported the file: "Moodle", "Canvas", or '' for a list of your own."""
-        plain = {heading.casefold() for heading in self.headings}
-        return "Moodle" if plain & MOODLE_ONLY else "Canvas" if plain & CANVAS_ONLY else ""
+        return _system(self.headings)
 
     def names(self, people: Iterable[Person]) -> list[str]:
         """Return the people's names for a message, each with the id if others have the same name."""
@@ -182,12 +188,23 @@ def read_roster(path: Path) -> Roster:
             f"the roster {path} has no column to know students by: expected one of 'student id', "
             f"'login', 'id number' or 'email', found {', '.join(headings) or 'nothing'}"
         )
-    people = []
-    for row in rows:
+    people, without_id, notes = list[Person](), list[str](), list[str]()
+    from_canvas = _system(headings) == "Canvas"
+    for line, row in rows:
         cells = {key.strip(): (value or "").strip() for key, value in row.items()}  # a short row lacks some
-        fields = {name: cells[heading] for name, heading in columns.items()}
-        if any(fields.get(key) for key in KEYS):  # Canvas has a row of points possible
-            people.append(Person(**fields, row=cells))
+        person = Person(**{name: cells[heading] for name, heading in columns.items()}, row=cells)
+        name = person.full_name.casefold()
+        if from_canvas and name in TEST_STUDENT:
+            notes.append(f"Canvas' test student was left out: '{person.full_name}'")
+        elif any(getattr(person, key) for key in KEYS):
+            people.append(person)
+        elif any(cells.values()) and not (from_canvas and name in NOBODY):
+            without_id.append(f"line {line} ({person.full_name})" if name else f"line {line}")
+    if without_id:
+        notes.append(
+            f"left out of {path}, because there is no student id, login, id number or e-mail in it: "
+            f"{some_of(without_id)}"
+        )
     if not people:
         raise CourseError(f"the roster {path} names nobody: expected a line for each student")
     for key in (*KEYS, *IDS):
@@ -195,11 +212,18 @@ def read_roster(path: Path) -> Roster:
         twice = [value for value, count in values.items() if value and count > 1]
         if twice:
             raise CourseError(f"the roster {path} has two rows of '{twice[0]}': expected one")
-    return Roster(people, headings)
+    return Roster(people, headings, notes=notes)
 
 
-def _rows(reader: "csv.DictReader[str]", path: Path) -> list[dict[str, str]]:
-    """Return the rows by heading. Raises CourseError for a line whose cells would go to the wrong person.
+def _system(headings: Iterable[str]) -> str:
+    plain = {heading.casefold() for heading in headings}
+    return "Moodle" if plain & MOODLE_ONLY else "Canvas" if plain & CANVAS_ONLY else ""
+
+
+def _rows(reader: "csv.DictReader[str]", path: Path) -> list[tuple[int, dict[str, str]]]:
+    """Return each row by heading, with the number of its line.
+
+    Raises CourseError for a line whose cells would go to the wrong person.
 
     An open quotation mark swallows the lines below it, and a comma in a name without quotation marks shifts
     the cells after it by one.
@@ -214,7 +238,7 @@ def _rows(reader: "csv.DictReader[str]", path: Path) -> list[dict[str, str]]:
                     f"line {reader.line_num} of the roster {path} has {count + len(beyond)} cells, and there "
                     f"are {count} headings: put a name with a comma in quotation marks"
                 )
-            rows.append(row)
+            rows.append((reader.line_num, row))
     except csv.Error as error:
         raise CourseError(
             f"cannot read the roster {path}: {error} in line {reader.line_num}; "

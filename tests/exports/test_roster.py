@@ -50,6 +50,25 @@ def test_a_worksheet_from_moodle(tmp_path: Path) -> None:
     assert ada.moodle_id == "Participant 9001"
 
 
+@pytest.mark.parametrize("name", ["Student, Test", "Test Student"])
+def test_canvas_test_student_is_left_out(tmp_path: Path, name: str) -> None:
+    """Who has a login, but hands in nothing. In a list of your own, the name is anybody's."""
+    roster = _read(tmp_path, f'{CANVAS}"{name}",502,,8d0d5e1f,Group A,\n')
+    assert [each.student_id for each in roster.people] == ["ada"]
+    assert roster.notes == [f"Canvas' test student was left out: '{name}'"]
+    own = _read(tmp_path, f'student id,name\ntest,"{name}"\n')
+    assert (len(own.people), own.notes) == (1, [])
+
+
+def test_a_row_without_an_id_is_named(tmp_path: Path) -> None:
+    """An empty row is not, nor are Canvas' rows about its columns."""
+    roster = _read(tmp_path, "student id,name,group\nada,Ada,1\n,Bo Lee,1\n,,\n,,2\n")
+    assert [each.student_id for each in roster.people] == ["ada"]
+    (note,) = roster.notes
+    assert note.endswith("there is no student id, login, id number or e-mail in it: line 3 (Bo Lee); line 5")
+    assert _read(tmp_path, f"{CANVAS},,,,,Manual Posting\n").notes == []
+
+
 @pytest.mark.parametrize("separator", [";", "\t"])
 def test_what_a_spreadsheet_saves_is_read(tmp_path: Path, separator: str) -> None:
     """With its byte order mark, its separator, and headings in either case."""
