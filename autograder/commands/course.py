@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,15 +53,17 @@ def students(
     --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. What
     left the course before stays where it is: exported files, and nbgrader's exchange.
     """
+    if roster and remove:
+        raise CourseError("--import and --remove do not go together: run one after the other")
     if roster:
-        _import(course, roster)
-    for student in remove:
-        _remove(course, student, sure=yes)
-    if not roster and not remove:
+        _import(course, roster, as_json=as_json)
+    elif remove:
+        _remove(course, remove, sure=yes, as_json=as_json)
+    else:
         _show(course, as_json=as_json)
 
 
-def _import(course: Course, path: Path) -> None:
+def _import(course: Course, path: Path, *, as_json: bool) -> None:
     from autograder.exports.roster import read_roster
     from autograder.storage.class_list import Listed, add_students, class_list, handed_in
 
@@ -71,33 +74,48 @@ def _import(course: Course, path: Path) -> None:
         for folder, person in zip(roster.folders(there), roster.people, strict=True)
     ]
     new, changed = add_students(course, people)
+    others = sorted(there - {each.student for each in people})
+    for note in roster.notes:
+        click.echo(f"note: {note}", err=True)
+    if as_json:
+        same = sorted({each.student for each in people} - {*new, *changed})
+        _print_json({"added": new, "changed": changed, "as_before": same, "not_in_file": others})
+        return
     click.echo(
         f"{counted(len(new), 'student')} added, {len(changed)} changed, "
         f"{len(people) - len(new) - len(changed)} as before"
     )
-    if others := sorted(there - {each.student for each in people}):
+    if others:
+        named = some_of(others)
         click.echo(
-            f"{counted(len(others), 'student')} of the class not in the file, and left as before: {some_of(others)}"
+            f"{counted(len(others), 'student')} of the class not in the file, and left as before: {named}"
         )
 
 
-def _remove(course: Course, student: str, *, sure: bool) -> None:
+def _remove(course: Course, students: Sequence[str], *, sure: bool, as_json: bool) -> None:
     from autograder.reports.publish import publish
     from autograder.storage.attempts import AttemptLog
     from autograder.storage.class_list import class_list, kept_of, remove_student
 
-    attempts = AttemptLog(course.reports).of_student(student) if course.reports.is_dir() else {}
-    is_listed = student in {each.student for each in class_list(course)}
-    if not is_student_name(student) or not (is_listed or attempts or kept_of(course, student)):
-        raise CourseError(f"no student '{student}' in this class: 'autograder students' lists everybody")
-    if not sure:
-        made = sum(map(len, attempts.values()))
-        what = f"with all submissions, feedback, scores and attempts ({made})"
-        click.confirm(f"Remove {clean_name(student)} {what}? This can't be undone.", abort=True)
-    remove_student(course, student)
-    if course.reports.is_dir():
-        publish(course, course.lessons())
-    click.echo(f"{clean_name(student)} was removed")
+    listed = {each.student for each in class_list(course)}
+    made: dict[str, int] = {}
+    for student in students:
+        attempts = AttemptLog(course.reports).of_student(student) if course.reports.is_dir() else {}
+        made[student] = sum(map(len, attempts.values()))
+        if not is_student_name(student) or not (student in listed or attempts or kept_of(course, student)):
+            raise CourseError(f"no student '{student}' in this class: 'autograder students' lists everybody")
+    for student in made:
+        if not sure:
+            what = f"with all submissions, feedback, scores and attempts ({made[student]})"
+            question = f"Remove {clean_name(student)} {what}? This can't be undone."
+            click.confirm(question, abort=True, err=as_json)
+        remove_student(course, student)
+        if course.reports.is_dir():
+            publish(course, course.lessons())
+        if not as_json:
+            click.echo(f"{clean_name(student)} was removed")
+    if as_json:
+        _print_json({"removed": [*made]})
 
 
 def _show(course: Course, *, as_json: bool) -> None:
@@ -106,7 +124,7 @@ def _show(course: Course, *, as_json: bool) -> None:
     listed, work = class_list(course), handed_in(course)
     if as_json:
         rows = [vars(each) | {"handed_in": work.get(each.student, [])} for each in listed]
-        click.echo(json.dumps({"students": rows}, ensure_ascii=False, indent=2))
+        _print_json({"students": rows})
         return
     if not listed:
         click.echo("nobody is on the class list: 'autograder students --import class.csv' adds people")
@@ -125,6 +143,10 @@ def _table(listed: "list[Listed]", work: dict[str, list[str]]) -> Table:
         lessons = " ".join(name.partition("_")[0] for name in work.get(each.student, []))
         table.add_row(*(Text(clean(text)) for text in (each.student, each.full_name, each.email, lessons)))
     return table
+
+
+def _print_json(document: Mapping[str, object]) -> None:
+    click.echo(json.dumps(document, ensure_ascii=False, indent=2))
 
 
 @click.command(
@@ -215,7 +237,7 @@ def doctor(course: Course, *, as_json: bool) -> None:
             for name, each in found.items()
         ]
         document = {"ok": is_fit(found.values()), "checks": checks}
-        click.echo(json.dumps(document, ensure_ascii=False, indent=2))
+        _print_json(document)
     else:
         _print(found, Console())
     sys.exit(0 if is_fit(found.values()) else 1)

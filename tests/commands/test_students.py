@@ -183,3 +183,31 @@ def test_only_a_student_can_be_removed(graded: Course, name: str) -> None:
     assert done.exit_code == 2
     assert "no student" in done.stderr
     assert graded.submitted.is_dir()
+
+
+def test_if_one_is_no_student_nobody_is_removed(graded: Course) -> None:
+    """Not even those who are named before."""
+    assert _run(graded, "--remove", "quirina", "--remove", "quirin", "--yes").exit_code == 2
+    assert len(class_list(graded)) == 2
+
+
+def test_import_and_remove_do_not_go_together(course: Course, tmp_path: Path) -> None:
+    """Nothing is done."""
+    path = tmp_path / "class.csv"
+    path.write_text("student id\nbo\n")
+    done = _run(course, "--import", path, "--remove", "ada")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert class_list(course) == []
+
+
+def test_a_program_reads_what_was_done(graded: Course, tmp_path: Path) -> None:
+    """One document each; questions and notes go to standard error."""
+    path = tmp_path / "class.csv"
+    path.write_text("student id,name\nbo,Bo\n,Cy\nzebulon,\n")
+    done = _run(graded, "--import", path, "--json")
+    assert json.loads(done.stdout) == {
+        "added": ["bo"], "changed": [], "as_before": ["zebulon"], "not_in_file": ["quirina"],
+    }  # fmt: skip
+    assert "line 3 (Cy)" in done.stderr
+    done = _run(graded, "--remove", "bo", "--remove", "quirina", "--json", answer="y\ny\n")
+    assert json.loads(done.stdout) == {"removed": ["bo", "quirina"]}
