@@ -3,8 +3,7 @@
 Earlier answers are first tried in a process of its own, with a limit on time: `python -m coursework.earlier`.
 It reads a job as JSON from its input, and writes a line of JSON before and after each step, so that the
 parent knows which step never came to an end. What the answers print goes nowhere. No points depend on this: a
-part is usable when it agrees with its stand-in, with its gradients, on a few calls of the kind that later
-lessons make.
+part is usable when it is right on its public examples, and has the gradients of its stand-in.
 """
 
 import ast
@@ -19,17 +18,22 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import nn
 
 from coursework import scope
 from coursework.console import say
+from coursework.engine.compare import difference, is_right
+from coursework.engine.examples import SEED, Example, read
+from coursework.engine.observe import try_answer
+from coursework.engine.operation import Answer, Operation
+from coursework.engine.operations import CallFunction, CallModule, FunctionGradients, ModuleGradients
 
 FORCE: Final = "COURSEWORK_STAND_INS"
 HERE: Final = Path()
@@ -39,15 +43,14 @@ START_SECONDS: Final = 60.0  # to import torch from a cold disk
 STEP_SECONDS: Final = 5.0
 TOO_LONG: Final = "did not come to an end"
 DIED: Final = "ended its whole process"
-TOLERANCE: Final = 1e-3
 
 
 def load_earlier(lesson: str, folder: Path = HERE) -> dict[str, Any]:
     """Return the parts that `lesson` begins with, by name, and print where each comes from.
 
-    They are the student's own where an earlier notebook is found and its part agrees with PyTorch in a quick
-    check, run in a process of its own. Whatever is wrong with it, the stand-in takes over. The environment
-    variable COURSEWORK_STAND_INS=1 asks for stand-ins only.
+    They are the student's own where an earlier notebook is found and its part passes a quick check, run in a
+    process of its own. Whatever is wrong with it, the stand-in takes over. The environment variable
+    COURSEWORK_STAND_INS=1 asks for stand-ins only.
     """
     wanted = scope.wanted(lesson)
     found = {origin: _find(origin, folder) for origin in wanted}
@@ -165,16 +168,16 @@ def try_parts(wanted: Mapping[str, Sequence[str]], cells: Mapping[str, Sequence[
 
     A step that hangs or ends the process costs what it was about; a new process tries the rest.
     """
-    settled: dict[str, str] = {}
+    verdicts: dict[str, str] = {}
     names = [name for parts in wanted.values() for name in parts]
     packages = str(Path(__file__).resolve().parent.parent)
     path = os.pathsep.join(filter(None, [packages, os.environ.get("PYTHONPATH")]))
-    while any(name not in settled for name in names):
+    while any(name not in verdicts for name in names):
         with (
             tempfile.TemporaryFile() as job,
             tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty,
         ):
-            job.write(json.dumps({"wanted": wanted, "cells": cells, "settled": settled}).encode())
+            job.write(json.dumps({"wanted": wanted, "cells": cells, "verdicts": verdicts}).encode())
             job.seek(0)
             process = subprocess.Popen(
                 [sys.executable, "-m", "coursework.earlier"],
@@ -186,16 +189,16 @@ def try_parts(wanted: Mapping[str, Sequence[str]], cells: Mapping[str, Sequence[
             )
             try:
                 assert process.stdout is not None
-                culprit, problem = _listen(process.stdout, settled)
+                culprit, problem = _listen(process.stdout, verdicts)
             finally:
                 process.kill()
                 process.wait()
         blamed = wanted.get(culprit, [culprit] if culprit in names else names)
-        settled |= {name: problem for name in blamed if name not in settled}
-    return settled
+        verdicts |= {name: problem for name in blamed if name not in verdicts}
+    return verdicts
 
 
-def _listen(stdout: IO[bytes], settled: dict[str, str]) -> tuple[str, str]:
+def _listen(stdout: IO[bytes], verdicts: dict[str, str]) -> tuple[str, str]:
     """Note what the process settles until its end, or until a step takes too long.
 
     Returns the step it was at, and how it ended.
@@ -223,7 +226,7 @@ def _listen(stdout: IO[bytes], settled: dict[str, str]) -> tuple[str, str]:
         said = {str(key): str(value) for key, value in said.items()} if isinstance(said, dict) else {}
         at, seconds = said.get("begin", ""), STEP_SECONDS
         if "problem" in said and "end" in said:
-            settled[said["end"]] = said["problem"]
+            verdicts[said["end"]] = said["problem"]
 
 
 def main() -> None:
@@ -239,178 +242,65 @@ def main() -> None:
         report.flush()
 
     say(step="ready")
-    settled: dict[str, str] = job["settled"]
+    verdicts: dict[str, str] = job["verdicts"]
     parts: dict[str, Any] = {}
     for lesson, names in job["wanted"].items():
         parts |= {name: scope.stand_in(name) for name in names}
-        if all(settled.get(name) for name in names):
+        if all(verdicts.get(name) for name in names):
             continue
         say(begin=lesson)
         needed = {name: parts.get(name, scope.stand_in(name)) for name in scope.NEEDS.get(lesson, ())}
         found = run_cells(lesson, job["cells"][lesson], needed)
         say(end=lesson)
         for name in names:
-            if name not in settled:
+            if name not in verdicts:
                 say(begin=name)
-                settled[name] = _problem(name, found)
-                say(end=name, problem=settled[name])
-            if not settled[name]:
+                verdicts[name] = problem_of(name, found)
+                say(end=name, problem=verdicts[name])
+            if not verdicts[name]:
                 parts[name] = found[name]
 
 
-class DisagreementError(Exception):
-    """A part does not do what its stand-in does; the message says where."""
-
-
-def _problem(name: str, found: dict[str, Any]) -> str:
+def problem_of(name: str, found: dict[str, Any]) -> str:
     """Return why a part cannot be used, '' where it can."""
     if name not in found:
         return "is not there"
+    examples = next(each for each in read(scope.ORIGIN[name]) if each.name == name).examples
+    for example in examples:
+        got = try_answer(example.operation, found[name], name, SEED)
+        if got.raised and got.raised.kind == "NotImplementedError":
+            return "is not filled in yet"
+        if not is_right(got, example.expected):
+            ended = got.raised and not (got.raised.structural or example.expected.raised)
+            return f"raised {got.raised.kind}" if got.raised and ended else f'fails `check("{name}")` there'
     try:
-        check(name, found[name])
-    except NotImplementedError:
-        return "is not filled in yet"
-    except DisagreementError as problem:
-        return str(problem)
-    except BaseException as problem:
-        return f"raised {type(problem).__name__}"
-    return ""
+        theirs, right = (_gradients(examples[0], name, part) for part in (found[name], scope.stand_in(name)))
+    except Exception as problem:
+        return f"raised {type(problem).__name__} where gradients were asked for"
+    return "differs in its gradients from PyTorch's" if difference(theirs, right) else ""
 
 
-@dataclass(frozen=True)
-class Call:
-    """One comparison: what is special about it, the arguments, and for a class those it is built with."""
+class _Part(Answer):
+    """An answer that may be a stand-in."""
 
-    what: str
-    args: Callable[[], Sequence[Any]]
-    init: tuple[Any, ...] | None = None
-
-
-def check(name: str, part: Any) -> None:
-    """Compare a part with its stand-in. Raises DisagreementError, or whatever the part raises."""
-    for call in CALLS[name]:
-        torch.manual_seed(4)
-        args = [
-            arg.requires_grad_() if isinstance(arg, Tensor) and arg.is_floating_point() else arg
-            for arg in call.args()
-        ]
-        ours: Any = scope.stand_in(name)
-        theirs = part
-        if call.init is not None:
-            ours, theirs = ours(*call.init).eval(), part(*call.init).eval()
-            _share_weights(ours, theirs)
-        want, want_gradients = _outcome(ours, args)
-        got, got_gradients = _outcome(theirs, args)
-        if not _alike(got, want):
-            raise DisagreementError(f"differs from PyTorch's {call.what}")
-        if not _alike(got_gradients, want_gradients):
-            raise DisagreementError(f"differs in its gradients from PyTorch's {call.what}")
+    def find(self, name: str = "") -> Any:
+        """Return what is bound to a name."""
+        return self.namespace[name or self.name]
 
 
-def _share_weights(ours: nn.Module, theirs: nn.Module) -> None:
-    """Draw every weight of ours, and copy it to theirs."""
-    with torch.no_grad():
-        for path, parameter in ours.named_parameters():
-            nn.init.normal_(parameter, std=0.5)
-            mine: Any = theirs
-            for step in path.split("."):
-                mine = getattr(mine, step, None)
-            if not isinstance(mine, Tensor):
-                raise DisagreementError(f"has no `{path}`")
-            if mine.shape != parameter.shape:
-                raise DisagreementError(f"has another shape in `{path}`")
-            mine.copy_(parameter)
-
-
-def _outcome(part: Any, args: Sequence[Any]) -> tuple[Any, list[Tensor]]:
-    """Call a part; return what came, and the gradients of a fixed mixture of its numbers."""
-    value = part(*(arg.clone() if isinstance(arg, Tensor) else arg for arg in args))
-    first = value[0] if isinstance(value, (tuple, list)) else value
-    leaves = [arg for arg in args if isinstance(arg, Tensor) and arg.requires_grad]
-    if not (leaves and isinstance(first, Tensor) and first.requires_grad):
-        return value, []
-    mixture = (first * torch.linspace(-1, 1, first.numel()).reshape(first.shape)).sum()
-    return value, list(torch.autograd.grad(mixture, leaves))
-
-
-def _alike(got: Any, want: Any) -> bool:
-    if isinstance(want, (tuple, list)):
-        fits = isinstance(got, (tuple, list)) and len(got) == len(want)
-        return fits and all(_alike(one, other) for one, other in zip(got, want, strict=True))
-    if not isinstance(got, Tensor) or got.shape != want.shape or got.dtype != want.dtype:
-        return False
-    return torch.allclose(got.double(), want.double(), atol=TOLERANCE, rtol=TOLERANCE)
-
-
-# What the parts are tried on. Tensors are drawn anew for each call.
-
-
-def _ids() -> Tensor:
-    return torch.tensor([[5, 3, 8, 2, 0, 0], [4, 7, 0, 0, 0, 0]])
-
-
-def _padding() -> Tensor:
-    return (torch.arange(7) < torch.tensor([[4], [7]]))[:, None]  # (2, 1, 7)
-
-
-def _with_empty_row() -> Tensor:
-    mask = torch.ones(5, 7, dtype=torch.bool).tril()
-    mask[2] = False
-    return mask
-
-
-def _heads() -> list[Tensor]:
-    return [torch.randn(2, 3, 5, 4), torch.randn(2, 3, 7, 4), torch.randn(2, 3, 7, 6)]
-
-
-def _tokens() -> list[Tensor]:
-    return [torch.randn(2, 5, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12)]
-
-
-def _translation() -> list[Tensor]:
-    """Six target tokens of which the last are padding, over a memory of seven, partly hidden."""
-    mask = torch.ones(6, 6, dtype=torch.bool).tril() & (_ids() != 0)[:, None]
-    return [_ids(), torch.randn(2, 7, 8), mask, _padding()]
-
-
-CALLS: Final[Mapping[str, tuple[Call, ...]]] = {
-    "scaled_dot_product_attention": (
-        Call("without a mask", _heads),
-        Call("with a padding mask", lambda: [*_heads(), _padding()[:, None]]),
-        Call("where a query may attend to nothing", lambda: [*_heads(), _with_empty_row()]),
-    ),
-    "causal_mask": (Call("for five positions", lambda: [5]),),
-    "padding_mask": (
-        Call("for two sentences", lambda: [_ids()]),
-        Call("for another padding id", lambda: [_ids(), 7]),
-    ),
-    "MultiHeadAttention": (
-        Call("without a mask", _tokens, (12, 3)),
-        Call("with a padding mask", lambda: [*_tokens(), _padding()], (12, 2)),
-        Call("where a query may attend to nothing", lambda: [*_tokens(), _with_empty_row()], (12, 3)),
-    ),
-    "TokenEmbedding": (Call("for two sentences", lambda: [_ids()], (11, 6)),),
-    "PositionalEncoding": (Call("for nine positions", lambda: [torch.randn(2, 9, 8)], (8,)),),
-    "LayerNorm": (Call("for a batch", lambda: [torch.randn(2, 5, 6) * 3 + 1], (6,)),),
-    "FeedForward": (Call("for a batch", lambda: [torch.randn(2, 5, 6)], (6, 11)),),
-    "shift_right": (Call("for two sentences", lambda: [_ids()]),),
-    "target_mask": (Call("for two sentences", lambda: [_ids()]),),
-    "Encoder": (Call("for two sentences", lambda: [_ids(), _ids()[:, None] != 0], (11, 8, 2, 2, 12)),),
-    "Decoder": (Call("for two sentences", _translation, (11, 8, 2, 2, 12)),),
-    "CausalDecoderLayer": (Call("for a batch", lambda: [torch.randn(2, 5, 8)], (8, 2, 12)),),
-    "Transformer": (Call("for two sentences", lambda: [_ids(), _ids()[:, :4]], (11, 13, 8, 2, 2, 12)),),
-    "rotary": (
-        Call("for a batch", lambda: [torch.randn(2, 7, 6)]),
-        Call("for another base", lambda: [torch.randn(3, 40, 8), 50.0]),
-    ),
-    "GatedFeedForward": (Call("for a batch", lambda: [torch.randn(2, 5, 6)], (6, 11)),),
-    "sample_next": (  # where nothing is left to chance
-        Call("at temperature 0", lambda: [torch.randn(4, 9), 0]),
-        Call("with top_k", lambda: [torch.randn(4, 9), 1.0, 1]),
-        Call("with top_p", lambda: [torch.randn(4, 9), 0.7, None, 0.01]),
-        Call("for one likely token", lambda: [torch.eye(4, 9) * 200, 2.0, 5, 0.9]),
-    ),
-}
+def _gradients(example: Example, name: str, part: Any) -> Any:
+    """Return what a part gives on an example, and all gradients of a fixed mixture of its output."""
+    asked, output = example.operation, example.expected.value
+    first = output[0] if isinstance(output, (tuple, list)) else output
+    mixture = torch.linspace(-1, 1, first.numel()).reshape(first.shape)
+    again: Operation
+    if isinstance(asked, CallModule):
+        inputs = (asked.init, asked.weights, asked.calls, asked.init_kwargs)
+        again = ModuleGradients(*inputs, cotangent=mixture, of_arguments=True, registration=True)
+    else:
+        assert isinstance(asked, CallFunction)
+        again = FunctionGradients(asked.args, asked.kwargs, mixture)
+    return again.run(_Part({name: part}, name))
 
 
 if __name__ == "__main__":

@@ -9,17 +9,19 @@ import torch.nn.functional as F
 from conftest import ROOT
 from torch import nn
 
+from autograder.judge.oracle import as_reference
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from coursework import earlier, scope, stand_ins
+from coursework import earlier, scope, stand_ins, stand_ins_models, stand_ins_modern
+from coursework.torch_twins import copy_layer
 
 COURSE = Course(ROOT)
 
 
 @pytest.mark.parametrize("name", scope.ORIGIN)
-def test_a_stand_in_passes_its_own_parity_check(name: str) -> None:
-    """What the check asks of a student's part, the stand-in does."""
-    earlier.check(name, scope.stand_in(name))
+def test_a_stand_in_can_be_used_as_a_students_part_can(name: str) -> None:
+    """What is asked of a student's part, the stand-in does."""
+    assert not earlier.problem_of(name, {name: as_reference(scope.stand_in(name))})
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
@@ -138,3 +140,27 @@ def test_masks_norm_and_feed_forward() -> None:
 def test_a_stand_in_is_documented(name: str) -> None:
     """A student who meets one can read what it does."""
     assert inspect.getdoc(scope.stand_in(name))
+
+
+@pytest.mark.parametrize("shape", [None, (5, 5), (3, 1, 5), (3, 5, 5)])
+def test_an_encoder_layer_agrees_with_torchs(shape: tuple[int, ...] | None) -> None:
+    """With the same weights, without a mask, with one for all samples, and with one for each."""
+    torch.manual_seed(3)
+    mine = stand_ins_models.EncoderLayer(12, 3, 20).eval()
+    theirs = nn.TransformerEncoderLayer(12, 3, 20, batch_first=True).eval()
+    for parameter in mine.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    copy_layer(mine, theirs)
+    x, mask = torch.randn(3, 5, 12), None if shape is None else torch.rand(shape) < 0.6
+    hidden = None
+    if mask is not None:
+        mask[..., 0] = True
+        hidden = ~mask.expand(3, 5, 5).repeat_interleave(3, dim=0)
+    torch.testing.assert_close(mine(x, mask), theirs(x, src_mask=hidden))
+
+
+def test_a_gated_network_agrees_with_its_formula() -> None:
+    """What w1 gives, through SiLU, times what w3 gives."""
+    part = stand_ins_modern.GatedFeedForward(6, 11)
+    x = torch.randn(2, 5, 6)
+    torch.testing.assert_close(part(x), part.w2(F.silu(part.w1(x)) * part.w3(x)))
