@@ -151,7 +151,7 @@ def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, Modul
         name=getattr(declared.reference, "__name__", ANSWERS),
         answer=text.answer(name),
         reference=as_reference(declared.reference),
-        stand_in=declared.stand_in or declared.reference,
+        stand_in=declared.reference,
         excludes=_with_known_names(module, declared.excludes),
         checks=tuple(_judged(check, default) for check in _checked_table(module, declared.checks)),
         mistakes=load_mistakes(module.with_suffix(".yaml")),

@@ -184,8 +184,6 @@ class ExerciseChecks:
             (torch, nn, F and math are in scope), and the cell has to define its name. None for a
             dictionary of answers, which is called "answers".
         judge: decides where a check names no judge of its own; by default `matches_reference()`.
-        stand_in: what stands in for the student's answer, where the reference calls something that a
-            later exercise excludes; by default the reference.
         excludes: what the answer is to be written without, None for nothing.
         examples: one to four small public inputs, the smallest first.
 
@@ -198,7 +196,6 @@ class ExerciseChecks:
     checks: Sequence[Check]
     reference: Any = None
     judge: Judge | None = None
-    stand_in: Any = None
     excludes: Excludes | None = None
     examples: Sequence[PublicExample] = ()
 

@@ -10,7 +10,6 @@ from autograder.judge.table import (
     FINISHED_ATTENTION, CallModule, Check, Comparison, Draw, ExerciseChecks, Operation, arguments, defaults,
     example, gradients_match, matches_reference, module, module_learns_too, near, properties,
 )
-from autograder.lessons.encoder import reference
 from coursework import stand_ins_models
 
 LAST = explain.ends_in_norm("norm2")
@@ -81,8 +80,8 @@ def _drops_sublayers(d: Draw) -> Operation:
     return replace(asked, weights=weights.zeroed({**asked.weights}, "w_v."))
 
 
-exercise = ExerciseChecks(reference=reference.EncoderLayer, stand_in=stand_ins_models.EncoderLayer,
-    excludes=FINISHED_ATTENTION, judge=matches_reference(LAST),
+exercise = ExerciseChecks(reference=stand_ins_models.EncoderLayer, excludes=FINISHED_ATTENTION,
+    judge=matches_reference(LAST),
     examples=[
         example(lambda d: _layer(d, [4, 2, 6], [d.normal(1, 3, 4)])),
         example(lambda d: _layer(d, [3, 1, 4], [d.normal(2, 3, 3), masks.padding([1, 3])])),
