@@ -1,18 +1,14 @@
 """Runs one operation and reports everything that a judge may want to know about it."""
 
 import contextlib
-import importlib.machinery
 import io
 import math
 import random
-import signal
-import threading
-import time
 import traceback
 import warnings
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
-from types import FrameType
 from typing import Any, Final, TextIO
 
 import torch
@@ -23,8 +19,6 @@ from coursework.engine.operation import Answer, Fault, Namespace, Operation, Str
 from coursework.engine.values import MAX_BLOB, plain
 
 MOST_ENTRIES: Final = MAX_BLOB  # of a tensor that came with the numbers in it
-MOST_EXTENSIONS: Final = 10  # of the time limit, during imports
-IMPORT_SYSTEM: Final = importlib.machinery.ModuleSpec.__init__.__code__.co_filename
 CELL_FILES: Final = ("<student cell>", "ipython-input", "ipykernel")
 
 
@@ -149,25 +143,26 @@ class TookTooLongError(Exception):
 
 
 def try_answer(
-    operation: Operation, answer: Any, name: str, seed: int, seconds: float | None = None,
-    *, printed: TextIO | None = None,
+    operation: Operation, answer: Any, name: str, seed: int,
+    *, printed: TextIO | None = None, limit: AbstractContextManager[None] | None = None,
 ) -> Observation:  # fmt: skip
     """Run an operation on an answer, given as an object, where nothing else may change.
 
     The caller's random state, default dtype and device stay as they are, and so do the operation's tensors.
-    What the answer prints goes to `printed`, or nowhere. After `seconds`, TookTooLongError is raised in the
-    answer. One that ends the process with SystemExit is told as an exception.
+    What the answer prints goes to `printed`, or nowhere. `limit` is around the answer alone, and raises
+    TookTooLongError. One that ends the process with SystemExit is told as an exception.
     """
     asked = with_tensors(operation, torch.Tensor.clone)
     said = printed or io.StringIO()
     with (
         warnings.catch_warnings(action="ignore"), contextlib.redirect_stdout(said),
-        contextlib.redirect_stderr(said), _restored_state(), _time_limit(seconds),
+        contextlib.redirect_stderr(said), _restored_state(),
     ):  # fmt: skip
         try:
-            seen = observe(asked, {name: answer}, name, seed)
-        except SystemExit as problem:
-            seen = {"raised": describe(problem)}
+            with limit or contextlib.nullcontext():
+                seen = observe(asked, {name: answer}, name, seed)
+        except (SystemExit, TookTooLongError) as end:
+            seen = {"raised": describe(end)}
     return observed(operation, seen)
 
 
@@ -182,33 +177,3 @@ def _restored_state() -> Iterator[None]:
         torch.set_default_dtype(dtype)
         if device != torch.get_default_device():
             torch.set_default_device(device)
-
-
-@contextlib.contextmanager
-def _time_limit(seconds: float | None) -> Iterator[None]:
-    """Raise TookTooLongError after some seconds, where alarms can be set.
-
-    An import is not broken off, since it would leave half a module for the rest of the kernel's life: the
-    answer gets as long again, but not for ever.
-    """
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if seconds is None or not in_main_thread or not hasattr(signal, "setitimer"):
-        yield
-        return
-
-    latest = time.monotonic() + MOST_EXTENSIONS * seconds
-
-    def stop(_number: int, frame: FrameType | None) -> None:
-        files = (each.f_code.co_filename for each, _line in traceback.walk_stack(frame))
-        if IMPORT_SYSTEM in files and time.monotonic() < latest:
-            signal.setitimer(signal.ITIMER_REAL, seconds)
-        else:
-            raise TookTooLongError(f"no result after {seconds:g} seconds")
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

@@ -3,18 +3,24 @@
 import builtins
 import contextlib
 import ctypes
+import importlib.machinery
 import signal
 import threading
+import time
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any, Final, TextIO
 
 from coursework.engine.examples import SEED
 from coursework.engine.observation import Observation
-from coursework.engine.observe import TookTooLongError, describe, try_answer
+from coursework.engine.observe import TookTooLongError, try_answer
 from coursework.engine.operation import Answer, Operation
 
 ALONE: Final = threading.Lock()  # excluded functions are those of the process: what runs meanwhile waits
+MOST_EXTENSIONS: Final = 10  # of the time limit, during imports
+IMPORT_SYSTEM: Final = importlib.machinery.ModuleSpec.__init__.__code__.co_filename
 FILE: Final = "<student cell>"  # by this name, exceptions are told with the line of the cell
 
 
@@ -37,15 +43,8 @@ def try_for(
 
     As in grading, `input` returns an empty line: no alarm ends a notebook that waits for somebody to type.
     """
-    in_main_thread = threading.current_thread() is threading.main_thread()
     with _nobody_types():
-        if in_main_thread and hasattr(signal, "setitimer"):
-            return try_answer(operation, answer, name, seed, seconds, printed=printed)
-        try:
-            with _limit_by_thread(seconds):
-                return try_answer(operation, answer, name, seed, printed=printed)
-        except TookTooLongError as late:
-            return Observation.of({"raised": describe(late)})
+        return try_answer(operation, answer, name, seed, printed=printed, limit=_time_limit(seconds))
 
 
 @contextlib.contextmanager
@@ -57,9 +56,41 @@ def _nobody_types() -> Iterator[None]:
         builtins.input = usual
 
 
+def _time_limit(seconds: float) -> contextlib.AbstractContextManager[None]:
+    """Return what raises TookTooLongError after some seconds, by an alarm where one can be set."""
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    alarms = in_main_thread and hasattr(signal, "setitimer")
+    return _limit_by_alarm(seconds) if alarms else _limit_by_thread(seconds)
+
+
+@contextlib.contextmanager
+def _limit_by_alarm(seconds: float) -> Iterator[None]:
+    """Raise TookTooLongError in the main thread.
+
+    An import is not broken off, since it would leave half a module for the rest of the kernel's life: the
+    answer gets as long again, but not for ever.
+    """
+    latest = time.monotonic() + MOST_EXTENSIONS * seconds
+
+    def stop(_number: int, frame: FrameType | None) -> None:
+        files = (each.f_code.co_filename for each, _line in traceback.walk_stack(frame))
+        if IMPORT_SYSTEM in files and time.monotonic() < latest:
+            signal.setitimer(signal.ITIMER_REAL, seconds)
+        else:
+            raise TookTooLongError(f"no result after {seconds:g} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 @contextlib.contextmanager
 def _limit_by_thread(seconds: float) -> Iterator[None]:
-    """Raise TookTooLongError in this thread after some seconds; it cannot end a single long call."""
+    """Raise TookTooLongError in this thread, whichever it is; it cannot end a single long call."""
     raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
     here = ctypes.c_ulong(threading.get_ident())
     timer = threading.Timer(seconds, raise_in, (here, ctypes.py_object(TookTooLongError)))

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from coursework.engine.observe import TookTooLongError, observe, try_answer
+from coursework.engine.observe import TookTooLongError, observe
 from coursework.engine.operations import CallFunction
+from coursework.engine.trial import try_for
 
 
 def ask(function: object, *args: object) -> dict[str, object]:
@@ -61,7 +62,7 @@ def test_a_time_limit_leaves_no_half_a_module(
     """An import that has begun is finished, as long as that takes no multiple of the time."""
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "slow_module", raising=False)
-    seen = try_answer(CallFunction(()), importing(tmp_path, code), "f", 1, 0.2)
+    seen = try_for(0.2, CallFunction(()), importing(tmp_path, code), "f")
     assert seen.raised.kind == TookTooLongError.__name__
     assert hasattr(sys.modules.get("slow_module"), "WHOLE") is whole
     sys.modules.pop("slow_module", None)
