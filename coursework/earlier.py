@@ -30,7 +30,7 @@ from torch import nn
 from coursework import scope
 from coursework.console import say
 from coursework.engine.compare import difference, is_right
-from coursework.engine.examples import SEED, Example, read
+from coursework.engine.examples import SEED, Example, find
 from coursework.engine.observe import try_answer
 from coursework.engine.operation import Answer, Operation
 from coursework.engine.operations import CallFunction, CallModule, FunctionGradients, ModuleGradients
@@ -265,16 +265,18 @@ def problem_of(name: str, found: dict[str, Any]) -> str:
     """Return why a part cannot be used, '' where it can."""
     if name not in found:
         return "is not there"
-    examples = next(each for each in read(scope.ORIGIN[name]) if each.name == name).examples
-    for example in examples:
+    known = find(name, scope.ORIGIN[name])
+    assert known is not None
+    for example in known.examples:
         got = try_answer(example.operation, found[name], name, SEED)
         if got.raised and got.raised.kind == "NotImplementedError":
             return "is not filled in yet"
         if not is_right(got, example.expected):
             ended = got.raised and not (got.raised.structural or example.expected.raised)
             return f"raised {got.raised.kind}" if got.raised and ended else f'fails `check("{name}")` there'
+    parts = (found[name], scope.stand_in(name))
     try:
-        theirs, right = (_gradients(examples[0], name, part) for part in (found[name], scope.stand_in(name)))
+        theirs, right = (_gradients(known.examples[0], name, part) for part in parts)
     except Exception as problem:
         return f"raised {type(problem).__name__} where gradients were asked for"
     return "differs in its gradients from PyTorch's" if difference(theirs, right) else ""

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 
 from autograder.judge.oracle import Evidence, excluded_calls
 from autograder.model.errors import RunEndedError, RunOutOfTimeError, RunTimedOutError, RunWaitedError
@@ -18,7 +17,7 @@ from autograder.model.report import (
 )
 from autograder.submissions.align import Part
 from coursework.engine.draw import Table, as_text
-from coursework.engine.examples import ExampleSet, read
+from coursework.engine.examples import find
 from coursework.engine.exceptions import StudentCell, say_raised
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.operation import Operation
@@ -200,14 +199,9 @@ def _failed(check_id: str, title: str, message: str) -> CheckReport:
     return CheckReport(id=check_id, title=title, passed=False, message=message)
 
 
-@lru_cache(maxsize=256)
-def _examples(lesson: str, exercise: str) -> ExampleSet | None:
-    return next((each for each in read(lesson) if each.exercise == exercise), None)
-
-
 def operations(lesson: str, exercise: Exercise) -> list[Operation]:
     """Return what an exercise's public examples do with an answer; nothing if it has none."""
-    found = _examples(lesson, exercise.id)
+    found = find(exercise.id, lesson)
     return [example.operation for example in found.examples] if found else []
 
 
@@ -216,7 +210,7 @@ def shown_example(lesson: str, exercise: Exercise, got: Sequence[Observation]) -
 
     Of an exception, the message is left out: it may be the student's own.
     """
-    examples = _examples(lesson, exercise.id)
+    examples = find(exercise.id, lesson)
     if examples is None or len(got) != len(examples.examples):
         return None
     card = card_of(examples, [_without_message(seen) for seen in got])

@@ -1,16 +1,13 @@
 """The public examples of exercises, and what known mistakes give on them.
 
-The build of the course makes the files in `coursework/examples`, one pair for each lesson. They hold
-inputs, right results and the signatures of known mistakes. Nothing that is graded is among them.
+They are inputs, right results and the signatures of known mistakes. Nothing that is graded is among them.
 """
 
 import hashlib
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,8 +17,8 @@ from coursework.engine.compare import is_right
 from coursework.engine.observation import Observation
 from coursework.engine.operation import Operation, make
 from coursework.engine.values import Opaque, decode
+from coursework.example_files import FOLDER, document, lessons
 
-FOLDER = Path(__file__).resolve().parent.parent / "examples"
 SEED = 20170612  # of the random state in which an example is tried
 PROJECTIONS, DIRECTIONS = 4, 9803
 TOLERANCE = 1e-4  # of the length of the vector of all floats, and at least of 1
@@ -195,25 +192,18 @@ def _forms(value: Any, floats: list[torch.Tensor]) -> Iterator[Any]:
         yield value.kind if isinstance(value, Opaque) else repr(value)
 
 
-def find(name: str) -> ExampleSet | None:
-    """Return the examples of an exercise, by its id or by the name of what it defines."""
-    return next((found for found in every_set() if name in (found.exercise, found.name)), None)
-
-
-def every_set() -> Iterator[ExampleSet]:
-    """Yield the examples of all exercises, in the order of the course."""
-    for lesson in sorted(path.stem for path in FOLDER.glob("*.json")):
-        yield from read(lesson)
+def find(name: str, lesson: str = "") -> ExampleSet | None:
+    """Return the examples of an exercise, by its id or by what it defines, of any lesson or of one."""
+    sets = (found for each in ([lesson] if lesson else lessons()) for found in read(each))
+    return next((found for found in sets if name in (found.exercise, found.name)), None)
 
 
 @cache
 def read(lesson: str) -> tuple[ExampleSet, ...]:
     """Return the examples of a lesson such as '03_attention'; none if it has no file of them."""
-    path = FOLDER / f"{lesson}.json"
-    if not path.is_file():
-        return ()
-    tensors = load_file(path.with_suffix(".safetensors"))
-    return tuple(_example_set(stored, tensors) for stored in json.loads(path.read_text("utf-8"))["exercises"])
+    found = document(lesson).get("exercises", ())
+    tensors = load_file(FOLDER / f"{lesson}.safetensors") if found else {}
+    return tuple(_example_set(stored, tensors) for stored in found)
 
 
 def _example_set(stored: Mapping[str, Any], tensors: Mapping[str, torch.Tensor]) -> ExampleSet:

@@ -1,7 +1,6 @@
 """What a notebook knows of the exercises of its lesson. The build of the course writes it down."""
 
 import hashlib
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from coursework.example_files import document, lessons
+
 NO_POINTS = "Grading gives no points for this."
 # The state of an exercise: right, right as far as can be told, still to do, wrong.
 DONE, FILLED, OPEN, WRONG = "✓", "●", "○", "✗"
-FOLDER = Path(__file__).resolve().parent.parent / "examples"
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,7 @@ def digest_of(source: str) -> str:
 @cache
 def exercises_of(lesson: str) -> tuple[PublicExercise, ...]:
     """Return the exercises of a lesson such as '03_attention' in their order; none if it is unknown."""
-    path = FOLDER / f"{lesson}.json"
-    if not path.is_file():
-        return ()
-    return tuple(PublicExercise(**each) for each in json.loads(path.read_text("utf-8")).get("lesson", ()))
+    return tuple(PublicExercise(**each) for each in document(lesson).get("lesson", ()))
 
 
 def every_exercise() -> list[PublicExercise]:
@@ -83,12 +80,12 @@ def every_exercise() -> list[PublicExercise]:
 
 def lesson_of(exercise: PublicExercise) -> str:
     """Return the lesson that an exercise belongs to, such as '03_attention'."""
-    return next(path.stem for path in sorted(FOLDER.glob("*.json")) if exercise in exercises_of(path.stem))
+    return next(name for name in lessons() if exercise in exercises_of(name))
 
 
 def every_lesson() -> list[tuple[PublicExercise, ...]]:
     """Return the exercises of each lesson, in the order of the course."""
-    return [exercises_of(name) for name in sorted(path.stem for path in FOLDER.glob("*.json"))]
+    return [exercises_of(name) for name in lessons()]
 
 
 def notebook_file(names: Mapping[str, Any]) -> Path | None:
