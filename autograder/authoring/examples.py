@@ -9,6 +9,7 @@ model answer.
 import hashlib
 import inspect
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, zip_longest
@@ -25,8 +26,7 @@ from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Exercise, Lesson, Mistake
 from autograder.model.lesson_text import read_lesson
 from coursework import scope
-from coursework.engine import compare, modern_parts, observe, operation, operations, parts, products, values
-from coursework.engine import examples as engine_examples
+from coursework.engine import modern_parts, products
 from coursework.engine.compare import is_right
 from coursework.engine.examples import SEED, Signature, matching, sign
 from coursework.engine.observation import Observation
@@ -39,8 +39,7 @@ from coursework.instant.exercises import digest_of
 
 FOLDER = Path("coursework/examples")
 MOST_PAIRS = 1500
-# What decides the results and signatures of examples, besides the stand-ins and the lesson's own modules.
-ENGINE = (compare, engine_examples, modern_parts, observe, operation, operations, parts, products, values)
+IMPORT = re.compile(r"^from (coursework[\w.]*) import (.*)", re.M)
 Tensors = dict[str, torch.Tensor]
 
 
@@ -97,10 +96,10 @@ def examples_current(root: Path, lesson: Lesson) -> bool:
 def made_from(lesson: Lesson) -> str:
     """Return a digest of all that examples are made from: inputs, answers, references, mistakes, our code."""
     digest = hashlib.sha256()
-    ours = [Path(each.__file__ or "") for each in (draw, *ENGINE, *scope.HOMES)]
+    ours = [__file__, *(str(each.__file__) for each in (draw, modern_parts, products, scope))]
     folders = sorted({each.module.parent for each in lesson.exercises if each.module})
     references = [folder / "reference.py" for folder in folders]
-    for path in (Path(__file__), *ours, *filter(Path.is_file, references)):
+    for path in _with_imports([*map(Path, ours), *filter(Path.is_file, references)]):
         digest.update(path.read_bytes())
     digest.update(repr(listed(lesson)).encode())
     for exercise in lesson.exercises:
@@ -110,6 +109,17 @@ def made_from(lesson: Lesson) -> str:
         for asked in _operations(lesson, exercise):
             digest.update(pack(packed(asked)))
     return digest.hexdigest()
+
+
+def _with_imports(modules: Sequence[Path]) -> list[Path]:
+    """Return some modules, and those of the coursework that they import, however indirectly."""
+    found, root = [*modules], Path(str(scope.__file__)).parent.parent
+    for module in found:  # which grows
+        for package, names in IMPORT.findall(module.read_text(encoding="utf-8")):
+            imported = [package, *(f"{package}.{name}" for name in names.split(", "))]
+            paths = (root / f"{each.replace('.', '/')}.py" for each in imported)
+            found += [path for path in paths if path.is_file() and path not in found]
+    return found
 
 
 def listed(lesson: Lesson) -> list[dict[str, Any]]:
