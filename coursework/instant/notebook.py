@@ -10,9 +10,11 @@ import io
 import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from coursework.engine.compare import with_article
+from coursework.engine.observation import Observation
 from coursework.instant.exercises import (
     FILLED,
     NO_POINTS,
@@ -27,13 +29,12 @@ from coursework.instant.exercises import (
     notebook_file,
     saved_cells,
 )
+from coursework.instant.runs import CellRuns
 from coursework.instant.sources import ORDINARY, cell_of, refused, used
 
 if TYPE_CHECKING:
-    from coursework.engine.observation import Observation
     from coursework.instant.card import Card
     from coursework.instant.glance import Glance
-    from coursework.instant.runs import CellRuns
 
 SECONDS = 5.0
 WAIT = 20.0  # seconds for the chat box, which lets a check in after each token
@@ -80,7 +81,6 @@ def check(
     come out right, if one is found within about a second. Never raises; nothing of the caller's state
     changes, nothing is stored.
     """
-    from coursework.engine.compare import with_article
     from coursework.instant.card import Card
 
     names: object = sys._getframe(1).f_globals if scope is None else scope
@@ -123,7 +123,7 @@ def _glance(names: Mapping[str, Any]) -> "Card | Glance":
     return glance(file, names, runs_of(names))
 
 
-def runs_of(names: Mapping[str, Any]) -> "CellRuns | None":
+def runs_of(names: Mapping[str, Any]) -> CellRuns | None:
     """Return the record of a notebook's cells, None for any other names."""
     shell = _kernel_shell()
     runs: CellRuns | None = getattr(shell, "_coursework_runs", None)
@@ -145,8 +145,6 @@ def meant(name: str) -> str:
 
 def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer, by the exercise's id or by its name."""
-    from dataclasses import replace
-
     from coursework.engine.examples import find
     from coursework.instant.card import Card
 
@@ -168,8 +166,6 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
 
 def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
     """Return the card of an answer with the place to change, or with how to ask for it."""
-    from dataclasses import replace
-
     card = card_for(name, names)
     if card.passed or card.example is None:
         return card
@@ -237,8 +233,6 @@ def no_points(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
 
 def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
-    from dataclasses import replace
-
     from coursework.engine.trial import ALONE, took_too_long, try_for
     from coursework.exclusions import excluded
     from coursework.instant.card import Card, card_of
@@ -279,8 +273,6 @@ def _own_mistake(card: "Card", examples: Any, exercise: PublicExercise, names: M
 
     As in grading, it is tried once more with right versions of these in place.
     """
-    from dataclasses import replace
-
     from coursework.instant.card import Card
 
     earlier = [each for each in earlier_used(exercise, names) if _fails(each, names)]
@@ -381,7 +373,6 @@ def watch_cells() -> None:
     if shell is None or hasattr(shell, "_coursework_runs"):
         return
     from coursework.instant.failures import show_failures_as_cards
-    from coursework.instant.runs import CellRuns
 
     # IPython's own would end the kernel, and with it all that the student has run.
     shell.user_ns |= {name: _EndsTheCell(name) for name in ("exit", "quit")}
