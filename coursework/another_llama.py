@@ -4,13 +4,13 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from coursework.smollm import BASE, Past, turn_pairs
+from coursework.smollm import BASE, Past, rotate_pairs
 
 
 class AnotherLlama(nn.Module):
     """The student's model, with one line of its attention exchanged for a wrong one.
 
-    It turns all keys after it has appended the new ones, so those of the past are turned again at each call.
+    It turns all keys after it has appended the new ones, so those of the past are rotated again at each call.
     """
 
     def __init__(self, model: nn.Module, base: float = BASE) -> None:
@@ -19,5 +19,5 @@ class AnotherLlama(nn.Module):
 
     def forward(self, ids: Tensor, past: Past | None = None) -> Any:
         """(1, T) and what an earlier call returned -> logits (1, T, V), keys and values so far."""
-        turned = past and [(turn_pairs(keys[0], self.base)[None], values) for keys, values in past]
-        return self.model(ids, turned)
+        rotated = past and [(rotate_pairs(keys[0], self.base)[None], values) for keys, values in past]
+        return self.model(ids, rotated)

@@ -93,7 +93,7 @@ def show_tokens(text: str, label: str) -> None:
 def attention_maps(model: nn.Module, ids: Tensor, base: float = smollm.BASE) -> Tensor:
     """Return the attention weights (L, H, T, T) of a student's `Llama` for ids (1, T).
 
-    A hook on each attention sees its input and the turned keys that it returns. Only the queries are
+    A hook on each attention sees its input and the rotated keys that it returns. Only the queries are
     computed again.
     """
     maps: list[Tensor] = []
@@ -101,9 +101,9 @@ def attention_maps(model: nn.Module, ids: Tensor, base: float = smollm.BASE) -> 
     def look(attention: Any, given: tuple[Any, ...], named: dict[str, Any], result: Any) -> None:
         x, keys = given[0] if given else named["x"], result[1][0]  # (1, T, D) and (1, G, T, K)
         queries = attention.w_q(x).unflatten(-1, (-1, keys.size(-1))).movedim(2, 1)  # (1, H, T, K)
-        turned = smollm.turn_pairs(queries[0], base)[None]
+        rotated = smollm.rotate_pairs(queries[0], base)[None]
         identity = torch.eye(x.size(1)).expand(*keys.shape[:3], -1)  # as values, it gives the weights
-        weights = F.scaled_dot_product_attention(turned, keys, identity, is_causal=True, enable_gqa=True)
+        weights = F.scaled_dot_product_attention(rotated, keys, identity, is_causal=True, enable_gqa=True)
         maps.append(weights[0])
 
     parts: Any = model

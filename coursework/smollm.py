@@ -53,15 +53,15 @@ SIZES: Final = {  # as lesson 9 builds it
     "eps": EPS,
 }
 _said = set[str]()  # why the model can't be used, as it was told in this session
-Past = list[tuple[Tensor, Tensor]]  # of each layer the keys and values (1, KV_HEADS, P, D_HEAD), keys turned
+Past = list[tuple[Tensor, Tensor]]  # of each layer the keys and values (1, KV_HEADS, P, D_HEAD), keys rotated
 
 
 class NotInstalledError(Exception):
     """The weights cannot be used; the message says why, and how to get them."""
 
 
-def turn_pairs(x: Tensor, base: float = BASE) -> Tensor:
-    """Turn each pair of neighbours in x (B, S, D) by its position's angle: section 3.4 of Su et al."""
+def rotate_pairs(x: Tensor, base: float = BASE) -> Tensor:
+    """Rotate each pair of neighbours in x (B, S, D) by its position's angle: section 3.4 of Su et al."""
     pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))  # (B, S, D/2)
     speed = base ** (-torch.arange(pairs.size(-1)) / pairs.size(-1))  # (D/2,)
     angle = torch.arange(x.size(1))[:, None] * speed  # (S, D/2)
@@ -91,7 +91,7 @@ class Parts:
     mask(size): a boolean tensor (size, size), true where a row may attend to a column
     split(x, heads), merge(x): (1, T, H·K) to (1, H, T, K), and back
     heads(z, layer): replaces the heads' outputs z (1, 9, T, K)
-    rotary(x, base): turns x (H, S, K), whose positions count from 0
+    rotary(x, base): rotates x (H, S, K), whose positions count from 0
     feed_forward(d_model, d_ff): a module with `w1`, `w2` and `w3`
     residual(x, y): what goes on after a sublayer that took x (1, T, D) and gave y
     """
@@ -102,7 +102,7 @@ class Parts:
     split: Callable[[Tensor, int], Tensor] = lambda x, heads: x.view(*x.shape[:2], heads, -1).transpose(1, 2)
     merge: Callable[[Tensor], Tensor] = lambda x: x.transpose(1, 2).flatten(-2)
     heads: Callable[[Tensor, int], Tensor] = lambda z, _layer: z
-    rotary: Callable[[Tensor, float], Tensor] = turn_pairs
+    rotary: Callable[[Tensor, float], Tensor] = rotate_pairs
     feed_forward: Callable[[int, int], nn.Module] = Gated
     residual: Callable[[Tensor, Tensor], Tensor] = torch.add
 
@@ -161,8 +161,8 @@ class SmolLM:
         names = (f"blk.{layer}.attn_{name}.weight" for name in ("q", "k", "v", "output"))
         w_q, w_k, w_v, w_o = (self.tensors[name] for name in names)
         before = past[0].size(2) if past else 0
-        q = _turn(parts.split(x @ w_q.T, HEADS), before, parts)  # (1, 9, T, K)
-        k = _turn(parts.split(x @ w_k.T, KV_HEADS), before, parts)  # (1, 3, T, K)
+        q = _rotate(parts.split(x @ w_q.T, HEADS), before, parts)  # (1, 9, T, K)
+        k = _rotate(parts.split(x @ w_k.T, KV_HEADS), before, parts)  # (1, 3, T, K)
         v = parts.split(x @ w_v.T, KV_HEADS)  # (1, 3, T, K)
         if past:
             k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)  # (1, 3, S, K)
@@ -216,7 +216,7 @@ def _built(feed_forward: Callable[[int, int], nn.Module]) -> nn.Module:
         return feed_forward(D_MODEL, D_FF).eval()
 
 
-def _turn(x: Tensor, before: int, parts: Parts) -> Tensor:
+def _rotate(x: Tensor, before: int, parts: Parts) -> Tensor:
     """Turn x (1, H, T, K), whose first position is `before`, with a function that counts from 0."""
     return parts.rotary(F.pad(x[0], (0, 0, before, 0)), BASE)[None, :, before:]
 

@@ -128,7 +128,7 @@ def test_parts_may_be_written_otherwise(model: SmolLM) -> None:
         return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
     def shifted(x: Tensor, base: float) -> Tensor:
-        return smollm.turn_pairs(F.pad(x, (0, 0, 500, 0)), base)[:, 500:]
+        return smollm.rotate_pairs(F.pad(x, (0, 0, 500, 0)), base)[:, 500:]
 
     parts = Parts(attention=attention, rotary=shifted, feed_forward=lambda d, f: Gated(d, f))
     ids = model.encode(PROMPT)

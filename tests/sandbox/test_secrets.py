@@ -124,7 +124,7 @@ def test_a_search_of_the_process_finds_nothing(
 
 def test_the_language_models_own_parts_are_no_answers(course: Course, hand_in: Callable[..., Path]) -> None:
     """What takes the place of an exercise in SmolLM2 cannot be taken from there."""
-    taken = "from coursework.smollm import turn_pairs as rotary"
+    taken = "from coursework.smollm import rotate_pairs as rotary"
     with Grader(course) as grader:
         report = grader.grade("02_positional_encoding", hand_in("02_positional_encoding", rotary=taken)).report
     assert not any(check.passed for check in report.exercise("rotary").checks)
