@@ -28,6 +28,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from coursework import scope
+from coursework.cells import without_magics
 from coursework.console import say
 from coursework.engine.compare import difference, is_right
 from coursework.engine.examples import SEED, Example, find
@@ -119,9 +120,8 @@ def _definitions(notebook: Any) -> Iterator[str]:
     for cell in filter(_is_answer, cells if isinstance(cells, list) else ()):
         source = cell.get("source", "")
         text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-        python = "\n".join("" if line.startswith(("%", "!")) else line for line in text.split("\n"))
         try:
-            tree = ast.parse(python)
+            tree = ast.parse(without_magics(text))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue  # what does not parse defines nothing
         tree.body = [node for node in tree.body if _defines(node)]

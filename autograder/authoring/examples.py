@@ -26,6 +26,7 @@ from autograder.model.errors import CheckDefinitionError
 from autograder.model.exercise import Exercise, Lesson, Mistake
 from autograder.model.lesson_text import read_lesson
 from coursework import scope
+from coursework.cells import digest_of
 from coursework.engine import modern_parts, products
 from coursework.engine.compare import is_right
 from coursework.engine.examples import SEED, Signature, matching, sign
@@ -35,7 +36,6 @@ from coursework.engine.operation import Operation, packed
 from coursework.engine.operations import ModuleOperation
 from coursework.engine.parts import TRIALS, CallThrough
 from coursework.engine.values import Encoder, pack
-from coursework.instant.exercises import digest_of
 
 FOLDER = Path("coursework/examples")
 MOST_PAIRS = 1500

@@ -23,13 +23,11 @@ from autograder.model.course import Course
 from autograder.model.errors import WrongFileError
 from autograder.model.exercise import ANSWERS
 from autograder.submissions.answer_text import (
-    defines,
     extract,
     is_blank,
     names_in,
     parses,
     same_code,
-    stripped,
     undefined_words,
     without,
 )
@@ -42,6 +40,7 @@ from autograder.submissions.released import (
     metadata,
     released_notebook,
 )
+from coursework.cells import defines, stripped
 
 BUILTINS = frozenset(vars(builtins))
 WORD = re.compile(r"[^\W\d_]{4,}")  # shorter words say little

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache, cached
 
+from coursework.cells import stripped
+
 MAX_PARSED = 300_000  # characters; nobody writes a longer cell by hand
 DEFINED = re.compile(r"^(?:def |class )?[ \t]*(\w+)[ \t]*[(:=]", re.M)
 MAGIC = re.compile(r"^([ \t]*)[%!?].*$", re.M)
-
-
-def stripped(text: str) -> str:
-    """Return a text without blank lines around it and trailing spaces."""
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def parse(text: str) -> ast.Module | None:
@@ -72,13 +69,6 @@ def same_code(one: str, other: str) -> bool:
         return True
     digest = _facts(one).digest
     return bool(digest) and digest == _facts(other).digest
-
-
-def defines(text: str, name: str) -> bool:
-    """Return whether a cell defines or assigns a name at its top level, even in broken code."""
-    wanted = re.escape(name)
-    pattern = rf"^(def|class)[ \t]+{wanted}\b|^{wanted}[ \t]*(:[^=\n]*)?=(?!=)"
-    return bool(name) and re.search(pattern, text, re.M) is not None
 
 
 def without(text: str, names: Set[str]) -> str:

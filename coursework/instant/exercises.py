@@ -1,6 +1,5 @@
 """What a notebook knows of the exercises of its lesson. The build of the course writes it down."""
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from coursework.cells import digest_of
 from coursework.example_files import document, lessons
 
 NO_POINTS = "Grading gives no points for this."
@@ -59,12 +59,6 @@ class PublicExercise:
         return (
             f'`{self.name}` is not written yet. Write it, or run `skip("{self.name}")` to go on without it.'
         )
-
-
-def digest_of(source: str) -> str:
-    """Return a digest of a cell's text, whatever blanks are at the ends of its lines."""
-    text = "\n".join(line.rstrip() for line in source.strip().splitlines())
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 @cache

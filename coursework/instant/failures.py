@@ -11,12 +11,13 @@ import traceback
 from types import MethodType, TracebackType
 from typing import Any
 
+from coursework.cells import digest_of, names_bound
 from coursework.console import wrapped
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
-from coursework.instant.exercises import PublicExercise, digest_of, notebook_file, saved_demos
+from coursework.instant.exercises import PublicExercise, notebook_file, saved_demos
 from coursework.instant.notebook import earlier_used, first_failing, right_apart_from_earlier
-from coursework.instant.runs import CellRuns, described, names_bound
+from coursework.instant.runs import CellRuns, described
 from coursework.instant.sources import cell_of, names_read, used
 
 NEEDS = '`{lacking}` is missing here, because `{name}` is not {state} yet. {ways}, or run `skip("{name}")`.'

@@ -9,17 +9,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from coursework.cells import digest_of, names_bound, without_magics
 from coursework.console import say
-from coursework.instant.exercises import (
-    WRONG,
-    PublicExercise,
-    digest_of,
-    exercises_of,
-    notebook_file,
-    saved_cells,
-)
+from coursework.instant.exercises import WRONG, PublicExercise, exercises_of, notebook_file, saved_cells
 from coursework.instant.notebook import NO_LESSON, runs_of
-from coursework.instant.runs import CellRuns, names_bound, without_magics
+from coursework.instant.runs import CellRuns
 
 FOLDER = "hand_in"
 UNREADABLE = "{file} cannot be read as a notebook. Save it (Ctrl+S) and try again."

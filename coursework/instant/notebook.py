@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from coursework.cells import digest_of
 from coursework.engine.compare import with_article
 from coursework.engine.observation import Observation
 from coursework.instant.exercises import (
@@ -21,7 +22,6 @@ from coursework.instant.exercises import (
     OPEN,
     WRONG,
     PublicExercise,
-    digest_of,
     every_exercise,
     every_lesson,
     exercises_of,

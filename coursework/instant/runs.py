@@ -4,13 +4,12 @@ Grading reads an exercise's own cell. A name that is bound by another cell, or t
 the cell failed, is not what grading will find.
 """
 
-import ast
-import contextlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from coursework.cells import defines, digest_of, names_bound
 from coursework.console import say
 from coursework.engine.exceptions import StudentCell, is_unfinished, what_raised
 from coursework.engine.observation import Observation
@@ -18,7 +17,6 @@ from coursework.engine.observe import describe
 from coursework.instant.exercises import (
     NO_POINTS,
     PublicExercise,
-    digest_of,
     every_exercise,
     exercises_of,
     notebook_file,
@@ -218,27 +216,3 @@ def described(problem: BaseException) -> dict[str, Any]:
     if isinstance(problem, SyntaxError):
         seen |= {"line": problem.lineno, "text": str(problem.text or "").strip()[:200]}
     return seen
-
-
-def defines(source: str, name: str) -> bool:
-    """Return whether a cell begins a definition of a name, even if it is not valid Python."""
-    return bool(name) and bool(
-        re.search(
-            rf"^((async )?def|class) {re.escape(name)}\b|^{re.escape(name)}\s*(:[^=]*)?=[^=]", source, re.M
-        )
-    )
-
-
-def without_magics(source: str) -> str:
-    """Return a cell's text with IPython's own lines left blank, so that lines keep their numbers."""
-    return "\n".join("" if each[:1] in ("%", "!") else each for each in source.split("\n"))
-
-
-def names_bound(source: str) -> set[str]:
-    """Return the names that a cell binds, wherever it does."""
-    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-        nodes = list(ast.walk(ast.parse(without_magics(source))))
-        stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
-        return stored | {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
-    return set()

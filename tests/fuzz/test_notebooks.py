@@ -15,8 +15,9 @@ from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.errors import SubmissionError
 from autograder.submissions.align import Aligned, Role, align
-from autograder.submissions.answer_text import defines, parses
+from autograder.submissions.answer_text import parses
 from autograder.submissions.released import identify
+from coursework.cells import defines
 
 from .values import junk
 

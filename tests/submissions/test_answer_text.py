@@ -2,15 +2,8 @@
 
 import pytest
 
-from autograder.submissions.answer_text import (
-    defines,
-    extract,
-    is_blank,
-    parse,
-    same_code,
-    undefined_words,
-    without,
-)
+from autograder.submissions.answer_text import extract, is_blank, parse, same_code, undefined_words, without
+from coursework.cells import defines
 
 MERGED = """\
 import math
@@ -33,6 +26,7 @@ y = two(1)
     [
         ("def one(x): pass", True),
         ("class one: pass", True),
+        ("async def one(x): pass", True),
         ("one = lambda: 1", True),
         ("one: dict = {}", True),
         ("broken(\ndef one(x)", True),

@@ -1,0 +1,38 @@
+"""Reads the text of a cell, which may not be valid Python."""
+
+import ast
+import contextlib
+import hashlib
+import re
+
+
+def stripped(source: str) -> str:
+    """Return a text without blank lines around it and trailing spaces."""
+    return "\n".join(line.rstrip() for line in source.strip().splitlines())
+
+
+def digest_of(source: str) -> str:
+    """Return a digest of a cell's text, whatever blanks are at the ends of its lines."""
+    return hashlib.sha256(stripped(source).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def without_magics(source: str) -> str:
+    """Return a cell's text with IPython's own lines left blank, so that lines keep their numbers."""
+    return "\n".join("" if each[:1] in ("%", "!") else each for each in source.split("\n"))
+
+
+def defines(source: str, name: str) -> bool:
+    """Return whether a cell defines or assigns a name at its top level, even in broken code."""
+    wanted = re.escape(name)
+    pattern = rf"^((async[ \t]+)?def|class)[ \t]+{wanted}\b|^{wanted}[ \t]*(:[^=\n]*)?=(?!=)"
+    return bool(name) and re.search(pattern, source, re.M) is not None
+
+
+def names_bound(source: str) -> set[str]:
+    """Return the names that a cell binds, wherever it does."""
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+        nodes = list(ast.walk(ast.parse(without_magics(source))))
+        stored = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+        stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
+        return stored | {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
+    return set()
