@@ -14,7 +14,7 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.draw import PUBLIC_KEY
-from coursework import earlier, scope, stand_ins
+from coursework import earlier, earlier_trial, scope, stand_ins
 from coursework.earlier import load_earlier
 
 LESSON = "04_multi_head_attention"
@@ -244,7 +244,7 @@ def edited(course: Course, name: str, mistake: str = "") -> dict[str, Any]:
 @pytest.mark.parametrize("name", scope.ORIGIN)
 def test_every_model_answer_can_be_used(name: str, course: Course) -> None:
     """Its results are those of the examples, and its gradients those of the stand-in."""
-    assert not earlier.problem_of(name, edited(course, name))
+    assert not earlier_trial.problem_of(name, edited(course, name))
 
 
 @pytest.mark.parametrize(
@@ -263,4 +263,4 @@ def test_a_part_that_would_not_learn_is_not_used(
     name: str, mistake: str, problem: str, course: Course
 ) -> None:
     """All of its examples come out right, but a model would not be trained through it."""
-    assert earlier.problem_of(name, edited(course, name, mistake)).startswith(problem)
+    assert earlier_trial.problem_of(name, edited(course, name, mistake)).startswith(problem)

@@ -12,7 +12,7 @@ from torch import nn
 from autograder.judge.oracle import as_reference
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from coursework import earlier, scope, stand_ins, stand_ins_models, stand_ins_modern
+from coursework import earlier_trial, scope, stand_ins, stand_ins_models, stand_ins_modern
 from coursework.torch_twins import copy_layer
 
 COURSE = Course(ROOT)
@@ -21,7 +21,7 @@ COURSE = Course(ROOT)
 @pytest.mark.parametrize("name", scope.ORIGIN)
 def test_a_stand_in_can_be_used_as_a_students_part_can(name: str) -> None:
     """What is asked of a student's part, the stand-in does."""
-    assert not earlier.problem_of(name, {name: as_reference(scope.stand_in(name))})
+    assert not earlier_trial.problem_of(name, {name: as_reference(scope.stand_in(name))})
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
