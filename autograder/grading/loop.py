@@ -28,7 +28,7 @@ from autograder.reports.words import report_total
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
-from autograder.storage.recorder import Recorder, amend, stored_attempt
+from autograder.storage.recorder import Recorder, amend, stored_attempt, without_time
 from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission, look_alike, of_no_lesson, submitted_by
 
@@ -192,6 +192,8 @@ def grade_lesson(
         made = _grade(loop, pool, todo, console, shown)
         for student, (before, now) in feedback_exporter.renew_penalties(course, lesson).items():
             _say(console, f"  {student}: {before:g} → {now:g} points taken off for lateness")
+        for line in without_time(course, lesson, students):
+            _say(console, line)
         newest |= made
         # those of an earlier run too, if it was stopped before the search
         newest |= _find_lines(loop, pool, {each: newest[each] for each in students}, console)

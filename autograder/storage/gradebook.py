@@ -123,10 +123,11 @@ def write_scores(
     """Write the attempt as the student's one submission, replacing the scores of older ones.
 
     `previous` is the attempt that the gradebook holds now. `submitted_at` is the time in
-    timestamp.txt, in UTC. A score given by hand stays while the answer is the same. It is flagged for review
-    as nbgrader does, but only if the grader's own score has changed, or if `previous` is not known: a class
-    whose written answers are graded does not have to be reviewed when something else is graded again. Raises
-    CourseError if the gradebook knows another version of the lesson.
+    timestamp.txt, in UTC; without one, the submission has no time and is not late. A score given by hand
+    stays while the answer is the same. It is flagged for review as nbgrader does, but only if the grader's
+    own score has changed, or if `previous` is not known: a class whose written answers are graded does not
+    have to be reviewed when something else is graded again. Raises CourseError if the gradebook knows another
+    version of the lesson.
     """
     try:
         submitted = _submitted(book, attempt, submitted_at)
@@ -250,8 +251,7 @@ def _submitted(book: Gradebook, attempt: Attempt, submitted_at: datetime | None)
     if submission is None:
         submission = SubmittedAssignment(assignment=master.assignment, student=student)
         session.add(submission)
-    if submitted_at is not None:
-        submission.timestamp = submitted_at
+    submission.timestamp = submitted_at
     for row in submission.notebooks:
         if row.notebook_id == master.id:
             return row

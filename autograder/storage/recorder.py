@@ -6,16 +6,18 @@ cut short is done again from the start.
 """
 
 import json
+import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from traitlets import TraitError
@@ -24,6 +26,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import settings
+from autograder.model.text import some_of
 from autograder.storage.attempts import AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
 from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
@@ -109,13 +112,16 @@ class Recorder:
         return min(max(taken or 0.0, 0.0), score)  # within the limits that nbgrader sets
 
     def renew_penalties(self, lesson: str) -> dict[str, tuple[float, float]]:
-        """Apply the rule for late work to the scores and the due date as they are now.
+        """Apply the rule for late work to the scores, the due date and the time stamps as they are now.
 
-        A person may have changed both since an attempt was recorded. Returns the points taken off before and
+        A person may have changed them since an attempt was recorded. Returns the points taken off before and
         now, by student, where they differ.
         """
         changed = {}
         for row in self.book.notebook_submissions(lesson, lesson):
+            submission = Submission(self.course, row.student.id, lesson, "")
+            if submission.folder.is_dir():
+                row.assignment.timestamp = submission_time(submission)
             before = row.late_submission_penalty or 0.0
             if not (before or row.assignment.total_seconds_late):
                 continue
@@ -192,6 +198,31 @@ def parse_stamp(text: str) -> datetime | None:
     with suppress(ValueError, OverflowError, TypeError):
         return parse_utc(text) if _STAMP.fullmatch(text) else None
     return None
+
+
+def without_time(course: Course, lesson: str, students: Iterable[str]) -> list[str]:
+    """Say, a line each, which submissions have no time and so are never late; nothing without a due date."""
+    due = None
+    with open_gradebook(course) as book, suppress(MissingEntry):
+        due = book.find_assignment(lesson).duedate
+    if due is None:
+        return []
+    lines, unstamped = list[str](), list[str]()
+    for student in students:
+        submission = Submission(course, student, lesson, "")
+        path = submission.folder / TIMESTAMP
+        if submission_time(submission) is not None:
+            continue
+        if os.path.lexists(path):
+            lines.append(
+                f"{student}: not counted as late, because {course.shown(path)} cannot be read: "
+                "expected a time such as 2026-03-01 12:00:00 UTC"
+            )
+        else:
+            unstamped.append(student)
+    if unstamped:
+        lines.append(f"{lesson}: not counted as late without a {TIMESTAMP}: {some_of(unstamped)}")
+    return lines
 
 
 def copy_stamps(submission: Submission, folder: Path) -> None:

@@ -44,6 +44,11 @@ class Submission:
     graded: Attempt | None = field(default=None, compare=False)
 
     @property
+    def folder(self) -> Path:
+        """The folder that holds the notebook and nbgrader's own files."""
+        return self.course.submission(self.student, self.lesson).parent
+
+    @property
     def path(self) -> Path:
         """The notebook of the expected name, or else the only notebook of the lesson."""
         expected = self.course.submission(self.student, self.lesson)
@@ -73,13 +78,13 @@ class Submission:
 
     def secret(self) -> str:
         """Return the text by which nbgrader's exchange finds the feedback; "" if there is none."""
-        path = self.course.submission(self.student, self.lesson).with_name(SECRET)
+        path = self.folder / SECRET
         plain = read_start(path, LONGEST_SECRET, self.course).decode("ascii", "replace").strip()
         return plain if SECRET_FORM.fullmatch(plain) else ""
 
     def submitted_at(self) -> str:
         """Return what nbgrader's time stamp beside the notebook says; '' if there is none."""
-        path = self.course.submission(self.student, self.lesson).with_name(TIMESTAMP)
+        path = self.folder / TIMESTAMP
         stamp = read_start(path, MOST_TIME + 1, self.course)
         return stamp.decode("ascii", "replace").strip() if len(stamp) <= MOST_TIME else ""
 
@@ -90,8 +95,7 @@ class Submission:
         only a link, a folder or a pipe. No link is followed, to a file or to a folder: it may lead to another
         student's work.
         """
-        folder = self.course.submission(self.student, self.lesson).parent
-        for place in (folder.parent, folder):
+        for place in (self.folder.parent, self.folder):
             if place.is_symlink():
                 name = clean_name(place.name)
                 raise WrongFileError(f"the folder '{name}' is a link: expected the folder itself")
@@ -130,7 +134,7 @@ class Submission:
     def _entries(self) -> list[os.DirEntry[str]]:
         """Return what the folder contains, in order; of very many entries, only some."""
         try:
-            with os.scandir(self.course.submission(self.student, self.lesson).parent) as found:
+            with os.scandir(self.folder) as found:
                 return sorted(islice(found, MOST_FILES), key=lambda entry: entry.name)
         except OSError:
             return []

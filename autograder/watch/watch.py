@@ -22,11 +22,13 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError
 from autograder.model.text import counted
+from autograder.reports.feedback_exporter import renew_penalties
 from autograder.reports.publish import publish
 from autograder.storage.attempts import ArrivalLog, AttemptLog, Spent, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
+from autograder.storage.recorder import without_time
 from autograder.submissions.submission import Submission, look_alike
 from autograder.watch.inbox import Arrival, Inbox, UploadTracker, collect
 
@@ -109,6 +111,7 @@ class ArrivalGrader:
             turn = Turn(arrival, loop, submission, slow, begun=begun)
             newest = AttemptLog(self.course.reports).last(arrival.student, arrival.lesson)
             if loop.is_settled(submission, newest):
+                renew_penalties(self.course, arrival.lesson)  # its time may have changed
                 return self._finish(turn, None)
         self.turns[arrival.student] = turn
         self._advance()
@@ -273,6 +276,8 @@ class Watch:
         else:
             self.uploads.forget(done.arrival)
             self.tell(done)
+            for line in without_time(self.grader.course, done.arrival.lesson, [done.arrival.student]):
+                self._note_once(line)
 
     @contextmanager
     def _noting_problems(self, *, once: bool) -> Iterator[None]:

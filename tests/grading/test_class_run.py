@@ -104,6 +104,35 @@ def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades:
     assert run(force=True)[1][0] == f"{LESSON}: 3 submissions to grade"
 
 
+def test_the_time_in_the_folder_is_the_one_that_counts(course: Course, run: Run) -> None:
+    """Also if only that changes, or is gone with a second attempt; what has no time is said."""
+    with (course.root / "nbgrader_config.py").open("a") as config:
+        config.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    stamp = hand_in(course, "alice", **RIGHT).with_name("timestamp.txt")
+    register(course, LESSON)
+    assert "late" not in "\n".join(run()[1])  # there is no due date
+    with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
+        book.find_assignment(LESSON).duedate = datetime(2026, 1, 1)
+        book.db.commit()
+    expected = [
+        ("2026-01-02 10:00:00 UTC", RIGHT, "alice: 0 → 18 points taken off for lateness"),
+        ("2025-12-31 10:00:00 UTC", RIGHT, "alice: 18 → 0 points taken off for lateness"),
+        ("2026-01-02 10:00:00 UTC", RIGHT, "alice: 0 → 18 points taken off for lateness"),
+        ("yesterday", RIGHT, f"alice: not counted as late, because submitted/alice/{LESSON}/timestamp.txt cannot be read"),
+        ("2026-01-02 10:00:00 UTC", RIGHT, "alice: 0 → 18 points taken off for lateness"),
+        ("", {"double": "# half"}, f"{LESSON}: not counted as late without a timestamp.txt: alice"),
+    ]
+    for text, answers, line in expected:
+        hand_in(course, "alice", **answers)
+        stamp.write_text(text) if text else stamp.unlink()
+        said = run()[1]
+        assert line in "\n".join(said)
+        assert f"{LESSON}: making 1 feedback page" in said
+        with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
+            penalty = book.find_submission_notebook(LESSON, LESSON, "alice").late_submission_penalty
+        assert penalty == (18.0 if "→ 18" in line else None)
+
+
 def test_late_work_is_penalised_by_the_score_and_the_due_date_of_now(course: Course, run: Run) -> None:
     """Points given by hand count in the penalty, and a later due date takes it back; both are said."""
     with (course.root / "nbgrader_config.py").open("a") as config:

@@ -197,11 +197,12 @@ def test_a_hand_given_score_of_unknown_origin_stays(book: Gradebook, made: Made)
 
 
 def test_the_time_of_submission_is_kept(book: Gradebook, made: Made) -> None:
-    """timestamp.txt is recorded; without one the old time stays, as with nbgrader's Autograde."""
+    """timestamp.txt is recorded; an attempt without one has no time, not that of an earlier attempt."""
     time = datetime(2026, 1, 2, 3, 4)
     write_scores(book, made(), previous=None, submitted_at=time)
-    keep(book, made())
     assert book.find_submission(LESSON, "alice").timestamp == time
+    keep(book, made())
+    assert book.find_submission(LESSON, "alice").timestamp is None
 
 
 def test_what_is_known_of_a_student_stays(book: Gradebook, made: Made) -> None:

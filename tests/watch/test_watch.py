@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,28 @@ def test_a_submission_of_the_exchange_is_graded_and_given_back(
     assert "18 of 18" in released(exchange, "ada", STAMPS[0]).read_text(encoding="utf-8")
     assert (course.reports / "class.html").is_file()
     assert len(list(AttemptLog(course.reports))) == 2
+
+
+def test_the_time_in_a_watched_folder_is_the_one_that_counts(course: Course, look: Look, tmp_path: Path) -> None:
+    """Also if only that changes, or is gone with a second attempt; what has no time is said."""
+    elsewhere = Course(tmp_path / "inbox")
+    elsewhere.root.mkdir()
+    elsewhere.release.symlink_to(course.release)
+    with open_gradebook(course) as book:
+        book.update_or_create_assignment(LESSON, duedate=datetime(2026, 1, 1))
+    stamp = hand_in(elsewhere, "ada", **RIGHT).with_name("timestamp.txt")
+    for text, late, notes in [
+        ("2026-01-02 00:00:00 UTC", 86400, []),
+        ("2025-12-31 00:00:00 UTC", 0, []),
+        ("2026-01-02 00:00:00 UTC", 86400, []),
+        ("", 0, [f"{LESSON}: not counted as late without a timestamp.txt: ada"]),
+    ]:
+        if not text:
+            hand_in(elsewhere, "ada", double="# half")
+        stamp.write_text(text) if text else stamp.unlink()
+        assert look(elsewhere.submitted).notes == notes
+        with open_gradebook(course) as book:
+            assert book.find_submission(LESSON, "ada").total_seconds_late == late
 
 
 @pytest.mark.parametrize("renamed", [False, True])
