@@ -1,12 +1,13 @@
 """Names the mistake: finds the known mistakes, singly or in pairs, that do what was seen.
 
-A name is given only if it explains every check that failed. Of a result in another type or shape, `fix_form`
-puts one thing right and says what it was; what is left is compared as if the form had been right.
+A name is given only if it explains every check that failed, or all but a few of many. Of a result in
+another type or shape, `fix_form` puts one thing right and says what it was; what is left is compared as if
+the form had been right.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import torch
@@ -19,12 +20,14 @@ from coursework.engine.operation import Operation
 from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients, ReadEntry
 
 MOST_FORMS = 2  # things that are wrong with the form of one result
+ONE_OF = 6  # failures may be left unexplained, by what explains all others to the last digit
 HINTS = {
     "type": "Print `type(…)` of your result. What does the exercise ask for?",
     "dtype": "Print the `dtype` of your result. Which one does the exercise ask for?",
     "shape": "Print the shape of your result, and compare it with the one that the exercise asks for.",
 }
 NOT_THROUGH = "No gradient gets through"
+NOT_RAISED = "Look at the arguments first, and raise the exception yourself before anything else fails."
 CUT_OFF = "`.detach()`, `.data`, `no_grad`, `requires_grad=False` and NumPy cut off the gradient."
 
 
@@ -32,8 +35,9 @@ def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -
     """Return the mistakes that explain all failures: none, one, or a few that act together.
 
     First a call of a function that the exercise excludes, which leaves nothing else to explain. Then single
-    mistakes and pairs, whose edited answers behave exactly as the student's on every check; then lost
-    gradients, and wrong forms, alone or with one mistake besides.
+    mistakes and pairs, whose edited answers behave exactly as the student's on every check; then missing
+    exceptions, lost gradients, and wrong forms, alone or with one mistake besides; then mistakes and pairs
+    that explain nearly all.
     """
     failures = [item for item in evidence if not item.passed]
     if not failures:
@@ -52,6 +56,7 @@ def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -
         or loose.explain_missed()
         or search.explain_lost_gradients()
         or search.explain_forms()
+        or search.explain_nearly_all()
     )
 
 
@@ -207,21 +212,66 @@ class _Search:
     def explain_missed(self) -> list[Mistake]:
         """Return two mistakes that explain all, where an expected exception was not raised, or another was.
 
-        Where exceptions came and none is expected, two mistakes that raise anything at all would be too
-        easily found.
+        If there are none, the missing exception is one mistake, and another has to explain all else. Where
+        exceptions came and none is expected, two mistakes that raise anything at all would be too easily
+        found.
         """
-        missed = any(item.expected.raised for item in self._failures())
+        missed = [item for item in self._failures() if item.expected.raised]
+        if not missed:
+            return []
         others = any(i.got.raised and not i.expected.raised for i in self._failures())
-        return self.explain_all(2) if missed and not others else []
+        if not others and (both := self.explain_all(2)):
+            return both
+        raised = [replace(i, got=i.expected, passed=True) if i in missed else i for i in self.evidence]
+        if all(item.passed for item in raised):
+            return []
+        rest = replace(self, evidence=raised, loosely=False).explain_all(1)
+        return [*rest, self._missing_exception(missed)] if rest else []
+
+    def _missing_exception(self, missed: Sequence[Evidence]) -> Mistake:
+        """Return the known mistake that misses these exceptions in the same way, and changes nothing else."""
+        for mistake in self.exercise.mistakes:
+            alone = [
+                (item, self.oracle.mistaken(self.exercise, [mistake], item.test_input))
+                for item in self.evidence
+            ]
+            if all(
+                seen and (item.fits(seen, loosely=True) if item in missed else item.allows(seen))
+                for item, seen in alone
+            ):
+                return mistake
+        kind = next(item.expected.raised.kind for item in missed if item.expected.raised)
+        return Mistake("not-raised", f"No {kind} is raised where the exercise asks for one", NOT_RAISED, ())
+
+    def explain_nearly_all(self) -> list[Mistake]:
+        """Return the mistake, or two, that explain most failures, the first one included.
+
+        Results on drawn inputs do not agree by chance: the mistake was made, and something else besides, or
+        in a form that differs in a few cases.
+        """
+        allowed = len(self._failures()) // ONE_OF
+        if not allowed or self._failures()[0].got.raised:
+            return []
+        found = [pair for size in (1, 2) for pair in self._explanations(size, allowed)]
+        return min(found, key=self._unexplained, default=[])
+
+    def _unexplained(self, mistakes: Sequence[Mistake]) -> int:
+        return sum(not self._fits(mistakes, item) for item in self._failures())
 
     def _failures(self) -> list[Evidence]:
         return [item for item in self.evidence if not item.passed]
 
-    def _explanations(self, size: int) -> Iterator[list[Mistake]]:
-        ordered = sorted(self.evidence, key=lambda item: item.passed)  # failures tell most apart
+    def _explanations(self, size: int, unexplained: int = 0) -> Iterator[list[Mistake]]:
+        """Yield what does all that was seen, or all but some failures that are `unexplained`."""
+        failures = self._failures()
+        passed = [item for item in self.evidence if item.passed]
         forms = [form for mistake in self.exercise.mistakes for form in mistake.forms()]
         for mistakes in self._pairs(forms) if size > 1 else zip(forms):
-            if all(self._fits(mistakes, item) for item in ordered):
+            if not self._fits(mistakes, failures[0]):  # failures tell most apart
+                continue
+            denied = (item for item in failures[1:] if not self._fits(mistakes, item))
+            few = next(islice(denied, unexplained, None), None) is None
+            if few and all(self._fits(mistakes, item) for item in passed):
                 yield list(mistakes)
 
     def _pairs(self, forms: Sequence[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:

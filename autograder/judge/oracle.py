@@ -95,8 +95,11 @@ class Evidence:
         """
         if same(mistaken, self.got) or (loosely and self._alike(mistaken)):
             return True
-        seen = Comparison(self.test_input.operation, mistaken, self.expected)
-        return self.passed and self.check.decide(seen).passed
+        return self.passed and self.allows(mistaken)
+
+    def allows(self, result: Observation) -> bool:
+        """Return whether the check passes with a result."""
+        return self.check.decide(Comparison(self.test_input.operation, result, self.expected)).passed
 
     def _alike(self, mistaken: Observation) -> bool:
         """Return whether both raise, or both miss the exception that is expected."""

@@ -195,8 +195,11 @@ def cell_of(seen: Comparison) -> StudentCell:
 def pattern(got: Any, want: Any, arguments: Any = ()) -> str | None:
     """Return a sentence on how a wrong tensor of floats relates to the right one, or None.
 
-    `arguments` are those of the call, among which a term may be found that is missing or too much.
+    `arguments` are those of the call, among which a term may be found that is missing or too much. Of a
+    dictionary, only the `output` is looked at: what else we note about a call is not the student's result.
     """
+    if isinstance(got, Mapping) and isinstance(want, Mapping):
+        got, want = got.get("output"), want.get("output")
     leaves = list(zip(tree_leaves(got), tree_leaves(want), strict=False))
     for number, (mine, right) in enumerate(leaves):
         if _comparable(mine, right) and not _close(mine, right):

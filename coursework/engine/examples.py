@@ -106,7 +106,8 @@ class ExampleSet:
         """Return the likeliest known mistake, None if no wrong result is known.
 
         That is the one that gives exactly these results. Of two that were made together, it is the one that
-        explains more of the results by itself. Where several were made, it is the one that explains most.
+        explains more of the results by itself. Where several were made, it is the one that explains most, a
+        value among them: many mistakes end in the same exception.
         """
         pairs = zip(got, self.examples, strict=True)
         signatures = [sign(seen, example.expected) for seen, example in pairs]
@@ -118,8 +119,10 @@ class ExampleSet:
         known = exact
         if exact is None or exact not in single:
             parts = [each for each in single if exact is None or each.titles[0] in exact.titles]
-            most = max(parts, key=lambda each: len(_explained(signatures, each.signatures)), default=None)
-            known = most if most and _explained(signatures, most.signatures) else exact
+            telling = {n for n, pair in enumerate(zip(got, self.examples, strict=True)) if _tells(*pair)}
+            explained = [_explained(signatures, each.signatures) for each in parts]
+            counts = [len(places) if exact or places & telling else 0 for places in explained]
+            known = parts[counts.index(max(counts))] if any(counts) else exact
         if known is None:
             return None
         title = known.titles[0]

@@ -5,7 +5,7 @@ something small.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 import torch
@@ -211,16 +211,17 @@ def small_llama() -> nn.Module:
 class LoadExample(CallFunction):
     """Let the function load a small Llama in float64; the result is its weights, and some facts.
 
-    `kwargs` hold the shapes of the tensors by their names in the file. With `spoilt`, one of them is missing,
+    `shapes` are those of the tensors by their names in the file. With `spoilt`, one of them is missing,
     left over or of another shape: then the result says whether a ValueError names it, and whether the model
     is as it was.
     """
 
+    shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     spoilt: str = ""
 
     def run(self, answer: Answer) -> Any:
         """Call it, and change the tensors afterwards, which shows in whatever shares their memory."""
-        model, tensors = small_llama().double(), counted(self.kwargs)
+        model, tensors = small_llama().double(), counted(self.shapes)
         weights = dict(model.named_parameters())
         try:
             answer.find()(model, tensors)
@@ -235,7 +236,7 @@ class LoadExample(CallFunction):
                 "the model is unchanged": kept,
             }
         found: dict[str, Any] = {
-            "dictionary as it was": tensors.keys() == self.kwargs.keys(),
+            "dictionary as it was": tensors.keys() == self.shapes.keys(),
             "trainable": all(weight.requires_grad for weight in model.parameters()),
             "gradients on afterwards": torch.is_grad_enabled(),
         }

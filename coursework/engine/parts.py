@@ -28,7 +28,7 @@ class Echo(nn.Module):
     If the tokens so far are not the beginning of `<sos>`, source, `<eos>`, it says LOST.
     """
 
-    pad_id = 0
+    pad_id = 10
 
     def __init__(self, sos_id: int, eos_id: int) -> None:
         super().__init__()
@@ -42,11 +42,11 @@ class Echo(nn.Module):
         return src[..., None].float() * self.weight
 
     def decode(self, tgt: torch.Tensor, memory: torch.Tensor, _src: torch.Tensor) -> torch.Tensor:
-        """(B,T), (B,S,1), (B,S) -> logits (B,T,WORDS)."""
+        """(B,T), (B,S,1), (B,S) -> logits (B,T,WORDS + 1)."""
         self.trained |= self.training
         self.with_gradient |= torch.is_grad_enabled()
         words = memory[..., 0].round().long()
-        logits = torch.zeros(*tgt.shape, WORDS)
+        logits = torch.zeros(*tgt.shape, WORDS + 1)
         for row, (tokens, source) in enumerate(zip(tgt.tolist(), words.tolist(), strict=True)):
             said = [self.sos_id, *(w for w in source if w != self.pad_id), self.eos_id]
             for place in range(len(tokens)):
@@ -65,7 +65,7 @@ def greedy_decode(answer: Any, src: torch.Tensor, max_len: int, **ends: int) -> 
     ids = answer(model, src, max_len, **ends)
     if not isinstance(ids, torch.Tensor) or ids.dim() != 2:
         return ids
-    used = (ids != 0).any(dim=0).nonzero()
+    used = (ids != model.pad_id).any(dim=0).nonzero()
     return {
         "ids": ids[:, : int(used[-1]) + 1] if len(used) else ids,
         "decoded in eval mode": not model.trained,

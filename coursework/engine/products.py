@@ -3,7 +3,7 @@
 A product reads every row of the table, if only to multiply it by 0; a lookup never touches a row
 that no id asks for. Rows that are not asked for are therefore filled with NaN: after a product it
 shows in the result, because NaN · 0 is NaN. Sparse products skip zeros, so a call of a product
-function with the table itself counts as well.
+function with the table itself counts as well, or with its rows up to the largest id.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ class Embed(FunctionGradients):
         unused[ids.flatten()] = False
         spoilt = table.detach().clone()
         spoilt[unused] = torch.nan
-        with _ProductsWith(spoilt) as products:
+        with _ProductsWith(spoilt[: int(ids.max()) + 1]) as products:
             output = embed(ids, spoilt)
         return {**found, "spoilt": output, "product": products.seen}
 
@@ -54,7 +54,7 @@ class Embed(FunctionGradients):
 
 
 class _ProductsWith(TorchFunctionMode):
-    """Notes whether a tensor, or a view of all of it, goes into a matrix product."""
+    """Notes whether a tensor, or a view of all of it or more, goes into a matrix product."""
 
     def __init__(self, table: torch.Tensor) -> None:
         super().__init__()

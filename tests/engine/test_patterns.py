@@ -67,3 +67,9 @@ def test_a_result_of_another_type_is_told_so_though_it_holds_the_right_numbers()
     operation = CallFunction(())
     seen = Comparison(operation, Observation((RIGHT + 1e-6, RIGHT)), Observation(RIGHT))
     assert "is a tuple" in matches_reference()(seen).message
+
+
+def test_of_a_dictionary_only_the_output_is_put_into_words() -> None:
+    """What is noted about a call beside its output, such as the weights of a loaded model, is no result."""
+    assert "wrong sign" in str(pattern({"output": -RIGHT, "note": 1}, {"output": RIGHT, "note": 1}))
+    assert pattern({"norm1.weight": 2 * RIGHT}, {"norm1.weight": RIGHT}) is None

@@ -26,6 +26,9 @@ exercise = ExerciseChecks(reference=stand_ins.TokenEmbedding,
     examples=[
         example(lambda d: _embed(d, [5, 4], torch.tensor([[3, 1, 0]]))),
         example(lambda d: _embed(d, [4, 2], torch.tensor([[3, 0], [2, 2]]), pad_id=2)),
+        example(lambda d: modules.gradients(_embed(d, [4, 2], torch.tensor([[3, 2], [0, 2]]), pad_id=2),
+                                            d.normal(2, 2, 2)),
+                shown="TokenEmbedding(4, 2, pad_id=2)(ids), with gradients"),
     ], checks=[
     Check("values", "the rows of the ids, times √d_model",
           lambda d: _embed(d, [13, 6], d.integers(1, 13, 3, 5)), weight=2),

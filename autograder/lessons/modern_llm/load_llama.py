@@ -116,12 +116,13 @@ def _example(spoilt: str = "", shape: Sequence[int] = ()) -> LoadExample:
         shapes[spoilt] = tuple(shape)
     elif spoilt:
         del shapes[spoilt]
-    return LoadExample((), shapes, spoilt=spoilt)
+    return LoadExample((), shapes=shapes, spoilt=spoilt)
 
 
 exercise = ExerciseChecks(reference=reference.load_llama, judge=matches_reference(_first_wrong),
     examples=[
-        example(lambda _: _example(), shown="load_llama(model, tensors)  # of two layers, in float64"),
+        example(lambda _: _example(),
+                shown="load_llama(model, tensors)  # two layers; tensor n of the file begins with 10 · n"),
         example(lambda _: _example("blk.1.attn_q.weight"),
                 shown="load_llama(model, tensors)  # without blk.1.attn_q.weight"),
         example(lambda _: _example("blk.2.attn_q.weight", (4, 4)),

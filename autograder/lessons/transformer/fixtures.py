@@ -67,7 +67,8 @@ class PassParts(ModuleOperation):
     """Build the class with an encoder and a decoder passed in, and call it once with (src, tgt).
 
     Each is passed in alone as well. The result holds the tables of the parts afterwards, the logits, zero at
-    <pad>, and whether the parts are in use, which is about the model itself and stays a claim.
+    <pad>, whether the parts are in use, which is about the model itself and stays a claim, and of the part
+    that was built beside one, all matrices, each divided by the bound of Xavier-uniform.
     """
 
     names = frozenset(["encoder", "decoder", "logits"])
@@ -77,20 +78,26 @@ class PassParts(ModuleOperation):
         parts: dict[str, nn.Module] = {"encoder": OwnEncoder(), "decoder": OwnDecoder()}
         alone: dict[str, nn.Module] = {"encoder": OwnEncoder(), "decoder": OwnDecoder()}
         model = build(*self.init, **parts).eval()
-        used, tables = {}, {}
-        for name, part in alone.items():
+        used, tables, matrices = {}, {}, {}
+        for (name, part), beside in zip(alone.items(), ("decoder", "encoder"), strict=True):
             other = build(*self.init, **{name: part})
             used[f"{name} in use"] = attribute(model, name) is parts[name] and attribute(other, name) is part
             both = [each.get_parameter("table").detach() for each in (parts[name], part)]
             tables[f"{name} table"] = torch.stack(both)
+            built = [each.detach() for each in attribute(other, beside).parameters() if each.dim() == 2]
+            bounds = [(6 / sum(each.shape)) ** 0.5 for each in built]
+            scaled = [(m / bound).flatten() for m, bound in zip(built, bounds, strict=True)]
+            matrices[f"{beside} start"] = torch.cat(scaled)
         src, tgt = self.calls[0]
         logits = model(src, tgt).masked_fill((tgt == 0)[..., None], 0.0)
-        return {**used, **tables, "logits": logits}
+        return {**used, **tables, **matrices, "logits": logits}
 
     def read(self, value: Any) -> Any:
         found = {key: value[key] for key in ("encoder in use", "decoder in use", "logits")}
         for name, part in (("encoder", OwnEncoder()), ("decoder", OwnDecoder())):
             found[f"{name} untouched"] = torch.equal(value[f"{name} table"], part.table.expand(2, -1, -1))
+            start = value[f"{name} start"]  # of a uniform distribution from −1 to 1, 1 / √3 is the spread
+            found[f"{name} start"] = bool(0.5 < start.std() < 0.65 and start.abs().max() < 1 + 1e-4)
         return found
 
 

@@ -60,11 +60,11 @@ def _decode(
 exercise = ExerciseChecks(
     reference=reference.greedy_decode, judge=matches_reference(_first_wrong_row, any_form=True),
     examples=[
-        example(lambda _: through("greedy_decode", torch.tensor([[7, 5, 0, 0], [4, 8, 6, 9]]), 7),
-                shown="greedy_decode(model, src, 7)  # the model repeats its source"),
+        example(lambda _: through("greedy_decode", torch.tensor([[7, 5, 10, 10], [4, 8, 6, 9]]), 7),
+                shown="greedy_decode(model, src, 7)  # the model repeats its source; its pad_id is 10"),
         example(lambda _: through("greedy_decode", torch.tensor([[9, 4, 7]]), 2, sos_id=8, eos_id=5),
                 shown="greedy_decode(model, src, 2, sos_id=8, eos_id=5)"),
-        example(lambda _: through("greedy_decode", torch.tensor([[4, 0], [7, 6]]), 5, sos_id=8, eos_id=9),
+        example(lambda _: through("greedy_decode", torch.tensor([[4, 10], [7, 6]]), 5, sos_id=8, eos_id=9),
                 shown="greedy_decode(model, src, 5, sos_id=8, eos_id=9)"),
     ], checks=[
     Check("different-ends", "three rows end at different times, followed by padding",

@@ -27,6 +27,8 @@ PARTS = {
     "decoder in use": "The decoder that was passed in is not the one in use.",
     "encoder untouched": "The weights of the encoder that was passed in were changed.",
     "decoder untouched": "The weights of the decoder that was passed in were changed.",
+    "encoder start": "The encoder that is built beside a decoder isn't initialised Xavier-uniform.",
+    "decoder start": "The decoder that is built beside an encoder isn't initialised Xavier-uniform.",
 }
 
 
