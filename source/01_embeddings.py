@@ -1010,7 +1010,7 @@ print("the first merges:", "  ".join("".join(pair) for pair in merges[:12]))
 print("the last merges: ", "  ".join("".join(pair) for pair in merges[-8:]))
 
 # %% [markdown]
-# The first merges join letters that are often neighbours in English; the last ones are longer pieces and whole words. Real models learn their vocabularies the same way, from far more text.
+# The first merges join letters that are often neighbours in English; the last ones are longer pieces and some whole words. Real models learn their vocabularies the same way, from far more text.
 
 # %% [markdown] slide="slide"
 # ## In a real model

@@ -114,7 +114,7 @@ write(question, "no residual in layer 12", chat=True, tokens=12,
 # %% [markdown]
 # ### Exercise 1: `LayerNorm` (3 points)
 #
-# Write layer norm as a module. It has two parameters of length `d_model`: `weight`, which starts as ones, and `bias`, which starts as zeros. Normalise over the last dimension; any number of other dimensions may come before it. Features may be large: it must also work for rows around 5,000. Write the computation yourself: `nn.LayerNorm` and `F.layer_norm` are not accepted here. *10 minutes, easy.*
+# Write layer norm as a module. It has two parameters of length `d_model`: `weight`, which starts as ones, and `bias`, which starts as zeros. Normalise over the last dimension; any number of other dimensions may come before it. Features may be large: it must also work for rows around 5,000. Write the computation yourself: `nn.LayerNorm`, `F.layer_norm` and PyTorch's other norms are not accepted here. *10 minutes, easy.*
 
 # %% solution layer-norm
 class LayerNorm(nn.Module):
