@@ -805,7 +805,7 @@ assert not missing, f"These entries are missing from answers: {sorted(missing)}.
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
 for key in questions:
-    assert answers[key] in ("A", "B", "C", "D"), (
+    assert str(answers[key]).strip().upper() in ("A", "B", "C", "D"), (
         f"answers['{key}'] should be 'A', 'B', 'C' or 'D'; got {answers[key]!r}."
     )
 print("answers: complete, and in the right form")

@@ -1008,7 +1008,7 @@ assert isinstance(answers["value_vectors"], int), (
     f"'value_vectors' should be a whole number, got {answers['value_vectors']!r}."
 )
 for key in letters:
-    assert answers[key] in ("A", "B", "C", "D"), (
+    assert str(answers[key]).strip().upper() in ("A", "B", "C", "D"), (
         f"answers['{key}'] should be one of 'A' to 'D', got {answers[key]!r}."
     )
 print("answers: complete, and in the right form")

@@ -833,7 +833,7 @@ assert not missing, f"These entries are missing from answers: {sorted(missing)}.
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
 for key in letters:
-    assert answers[key] in ("A", "B", "C", "D"), (
+    assert str(answers[key]).strip().upper() in ("A", "B", "C", "D"), (
         f"answers['{key}'] should be one of 'A' to 'D', got {answers[key]!r}."
     )
 assert isinstance(answers["output_width"], int), (

@@ -231,3 +231,18 @@ def test_what_hints_link_to_exists(lesson: LessonRun) -> None:
     assert linked
     for name in linked:
         assert operator.attrgetter(name)(torch), name
+
+
+@pytest.mark.parametrize("lesson", sorted(POINTS))
+def test_a_letter_in_lower_case_passes_where_it_gets_its_points(lesson: str) -> None:
+    """The form of an answer is what grading takes: both compare letters without their case."""
+    text = (ROOT / "source" / f"{lesson}.py").read_text("utf-8")
+    for test in re.findall(r"^for key in .*:\n    assert .* in \(\"A\", [^\n]*, \(\n.*\n    \)$", text, re.M):
+        names = set(re.findall(r"for key in (\w+)", test))
+        for letter, passes in {"b": True, "B": True, "E": False}.items():
+            scope = {"answers": {"one": letter}} | dict.fromkeys(names, ("one",))
+            if passes:
+                exec(test, scope)
+            else:
+                with pytest.raises(AssertionError):
+                    exec(test, scope)
