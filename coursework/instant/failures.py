@@ -45,6 +45,7 @@ UNFINISHED = (
     "The cell of `{name}` still has a line `raise NotImplementedError()`. Put your code in its place, or run "
     '`skip("{name}")` to go on without it.'
 )
+UNQUOTED = '`{name}` is not defined. An answer by its letter is text, in quotes: "{name}".'
 FAILS = "A visible test of `{name}` fails: {message}"
 SHORT = "{kind}: a visible test of `{name}` fails, as the card says."
 
@@ -95,12 +96,19 @@ def _lacking(value: BaseException, runs: CellRuns) -> tuple[str, str]:
     if seen and is_unfinished(seen):
         unwritten = _unwritten(value.__traceback__, runs)
         return (_how_far(unwritten, runs), unwritten.name) if unwritten else ("", "")
-    if isinstance(value, NameError) and (lacking := value.name):
-        if own := next((each for each in runs.exercises if each.name == lacking), None):
-            return runs.undefined(own), lacking
-        if lacking in runs.lacking:
-            return _needs(lacking, runs)
+    if isinstance(value, NameError) and value.name and (told := _undefined(value.name, runs)):
+        return told
     return _lacking_in_demo(value, runs)
+
+
+def _undefined(lacking: str, runs: CellRuns) -> tuple[str, str] | None:
+    """Return a line on a name that means nothing, with the exercise that it lacks, None if that isn't known."""
+    if own := next((each for each in runs.exercises if each.name == lacking), None):
+        return runs.undefined(own), lacking
+    asked = runs.own_exercise()
+    if asked and not asked.stand_in and len(lacking) == 1:
+        return UNQUOTED.format(name=lacking), ""
+    return _needs(lacking, runs) if lacking in runs.lacking else None
 
 
 def _lacking_in_demo(value: BaseException, runs: CellRuns) -> tuple[str, str]:

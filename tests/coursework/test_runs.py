@@ -355,6 +355,12 @@ def test_answers_without_examples_have_one_state(lab: Lab) -> None:
         assert mark != "●" or glance[2].startswith(words)
 
 
+def test_a_letter_without_quotes_is_one_line(lab: Lab) -> None:
+    """In a dictionary of answers; the exercise has to be corrected, and nothing lacks."""
+    told = said(lab("attention-shapes", "answers = {'why_scale': D}"))
+    assert told == 'D is not defined. An answer by its letter is text, in quotes: "D".'
+
+
 def test_an_exercise_of_another_lesson_is_told_as_that(lab: Lab) -> None:
     """It is neither unwritten here nor defined by the wrong cell."""
     told = said(lab("added", "check('multi-head-attention')"))

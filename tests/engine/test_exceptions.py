@@ -97,6 +97,15 @@ def leak(name: str, *bases: type[Exception]) -> Raised:
         ("torch.matmul(x, 2)", "got arguments of types"),
         ("range(2.5)", "A whole number is needed"),
         ("(x, x).shape", "This is a tuple"),
+        ("x - x.max(-1, keepdim=True)", "`max` returns a pair, the values and their indices"),
+        ("torch.exp(x.max(-1))", "`max` returns a pair, the values and their indices"),
+        ("x.max(-1).exp()", "`max` returns a pair, the values and their indices"),
+        ("torch.where(x > 0, x, x.sort())", "`max` returns a pair, the values and their indices"),
+        ("x * x.max(-1)", "the pair of values and indices"),
+        ("torch.LongTensor([1, '<unk>'])", "There is text where a whole number is needed"),
+        ("torch.softmx(x)", "The module has nothing of this name"),
+        ("x.sofmax(-1)", "A tensor has nothing of this name"),
+        ("'a b'.splt()", "no attribute of this name. Is the name spelt right?"),
         ("F.dropout((x, x))", "a pair, such as output and weights"),
         ("(x, x) + x", "a pair, such as output and weights"),
         ("(1, 2) + [3]", "`+` joins two lists or two tuples"),
@@ -177,6 +186,13 @@ def test_a_name_is_repeated_if_the_cell_has_it() -> None:
     other = Raised("NameError", message.format("n123456"), ("NameError",))
     assert "`scroes` is not defined" in say_raised(known, CELL)
     assert "A name is not defined" in say_raised(other, CELL)
+
+
+def test_a_misspelt_function_of_a_module_is_told() -> None:
+    """It is set in no `__init__`."""
+    cell = StudentCell("tokens = re.splt(text)")
+    said = say_raised(raised("__import__('re').splt"), cell)
+    assert said == "Your code raised an AttributeError. The module has no `splt`. Is the name spelt right?"
 
 
 def test_a_layer_without_self_is_told() -> None:
