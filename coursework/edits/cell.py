@@ -25,8 +25,8 @@ BARE: Final = (ast.Assign, ast.Return, ast.keyword, ast.Expr, ast.AugAssign, ast
 class CodeEdit:
     """A change of a cell: the lines that it concerns, and what kind of change it is, in words.
 
-    The kind completes "Everything passes with …". Where something is missing, it goes between the lines
-    `first` and `last`. A smaller `cost` is tried earlier.
+    The kind completes "Everything passes with …", or "Everything passes …" if it begins with "without". Where
+    something is missing, it goes between the lines `first` and `last`. A smaller `cost` is tried earlier.
     """
 
     changes: tuple[Change, ...]

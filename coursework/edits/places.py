@@ -10,6 +10,7 @@ from coursework.edits.cell import MISSING, OUT, CodeEdit
 # What follows the kind of change in `what`, where there is more than one place.
 OR_ELSE, TOGETHER_WITH = "; a change in ", ", together with "
 IN_ANOTHER_PLACE: Final = 0.4  # what a change costs more for each place more in which it is made alike
+THESE: Final = "these lines"  # in the kind of a change: their numbers take its place
 MARGIN: Final = 0.4  # by how much a change may cost more than the first that was found, to be tried at all
 MOST_AFTER: Final = 96  # changes that are tried after the first that was found
 BOTH: Final = 2
@@ -180,8 +181,11 @@ def blame(lines: Sequence[Place] | None, everything: str = "everything") -> str:
     if first.is_gap:
         said = f"Something is missing {first.place}."
     else:
-        which = "" if first.kind.startswith(("without", "no change")) else "with "
-        said = f"{_begun(everything)} passes {which}{first.kind} in {first.place}."
+        which = "" if first.kind.startswith("without") else "with "
+        kind = f"{first.kind} in {first.place}"
+        if THESE in first.kind:
+            kind = first.kind.replace(THESE, first.place)
+        said = f"{_begun(everything)} passes {which}{kind}."
     also = " or ".join(each.place for each in lines[1:])
     return f"{said} A change {'' if lines[-1].is_gap else 'in '}{also} would do as well." if also else said
 

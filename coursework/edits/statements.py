@@ -116,7 +116,7 @@ def _turned(cell: Cell, statement: ast.stmt) -> Iterator[CodeEdit]:
         case ast.AugAssign(target=target, op=operator, value=value):
             name, text = ast.unparse(target), ast.unparse(value)
             fresh = ast.unparse(ast.BinOp(ast.parse(name, mode="eval").body, operator, value))
-            yield CodeEdit(((*span, f"{name} = {fresh}"),), first, last, "no change in place", 1.1)
+            yield CodeEdit(((*span, f"{name} = {fresh}"),), first, last, "without a change in place", 1.1)
             yield CodeEdit(((*span, f"{name} = {text}"),), first, last, "another assignment", 1.6)
             for other in OTHER_ASSIGNMENTS:
                 if other is not type(operator):

@@ -102,7 +102,7 @@ def _lacking(value: BaseException, runs: CellRuns) -> tuple[str, str]:
 
 
 def _undefined(lacking: str, runs: CellRuns) -> tuple[str, str] | None:
-    """Return a line on a name that means nothing, with the exercise that it lacks, None if that isn't known."""
+    """Return a line on a name that means nothing, with the exercise that it lacks, None if unknown."""
     if own := next((each for each in runs.exercises if each.name == lacking), None):
         return runs.undefined(own), lacking
     asked = runs.own_exercise()

@@ -30,7 +30,7 @@ def told(graded: GradedSubmission, exercise: str) -> list[tuple[int, int, str]]:
         (
             {"softmax": "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, True))\n    e /= e.sum(dim, True)\n    return e"},
             "softmax",
-            [(3, 3, "no change in place")],
+            [(3, 3, "without a change in place")],
         ),
         (
             {"causal_mask": "def causal_mask(size):\n    i = torch.arange(size)\n    return i[:, None] > i[None]"},

@@ -68,6 +68,12 @@ def test_a_missing_statement_is_told_in_its_last_place() -> None:
         ([(5, 5, "another `dim`")], "Everything passes with another `dim` in line 5."),
         ([(5, 6, "another call")], "Everything passes with another call in lines 5 to 6."),
         ([(5, 5, "without the statement")], "Everything passes without the statement in line 5."),
+        ([(2, 2, "without a change in place")], "Everything passes without a change in place in line 2."),
+        ([(2, 3, "these lines in another order")], "Everything passes with lines 2 to 3 in another order."),
+        (
+            [(2, 3, "the values of these lines exchanged")],
+            "Everything passes with the values of lines 2 to 3 exchanged.",
+        ),
         ([(4, 5, MISSING)], "Something is missing between lines 4 and 5."),
         (
             [(5, 5, f"another sign{OR_ELSE}line 7 would do as well"), (7, 7, "another sign")],
