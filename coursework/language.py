@@ -129,16 +129,3 @@ def sample(
         ids = torch.cat([ids, drawn])
     model.train(was_training)
     return ids
-
-
-def wrapped(text: str, width: int = 90) -> str:
-    """Return a text with its own line breaks kept, and no line longer than `width`."""
-    lines: list[str] = []
-    for line in text.splitlines():
-        while len(line) > width:
-            cut = line.rfind(" ", 0, width)
-            cut = cut if cut > 0 else width
-            lines.append(line[:cut])
-            line = line[cut:].lstrip()
-        lines.append(line)
-    return "\n".join(lines)

@@ -1172,6 +1172,7 @@ print(f"decoded: all six right in {(written == sequences).all(dim=1).float().mea
 
 # %% demo
 from coursework import language
+from coursework.console import say
 from coursework.corpus import load_long_corpus
 
 corpus = load_long_corpus()
@@ -1243,7 +1244,7 @@ print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, v
 start = words.ids("My lord, I ")
 for temperature in (0.3, 0.8, 1.5):
     drawn = language.sample(bard, start, 70, temperature=temperature, window=48, seed=5)
-    print(f"temperature {temperature}:\n{language.wrapped(words.text(drawn.tolist()))}\n")
+    say(f"temperature {temperature}:\n{words.text(drawn.tolist())}\n")
 
 # %% [markdown] slide="skip"
 # **Try it.** At which temperature do you expect the model to get stuck in a loop, and at which do you expect nonsense?
@@ -1257,7 +1258,7 @@ from ipywidgets import FloatSlider, interact
 def write(temperature):
     """Drag the temperature: the same random numbers, another distribution."""
     drawn = language.sample(bard, start, 50, temperature=temperature, window=48, seed=1)
-    print(language.wrapped(words.text(drawn.tolist())))
+    say(words.text(drawn.tolist()))
 
 # %% [markdown]
 # At temperature 0.3 the text goes round in circles: *the world of the earth of the world*. At 1.5 it is close to nonsense. In between you can see what the model has learnt: that words and separators alternate, that a verse line begins with a capital, and that a speech begins with a name on a line of its own. But the sentences mean nothing. (Your samples may differ.) To train for longer, raise `STEPS`, and name a file in `checkpoint=` so that you can interrupt the run and continue it later.
