@@ -30,7 +30,7 @@ from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
 from autograder.storage.recorder import Recorder, amend, stored_attempt, without_time
 from autograder.submissions.released import fingerprint
-from autograder.submissions.submission import Submission, look_alike, of_no_lesson, submitted_by
+from autograder.submissions.submission import Submission, look_alike, misplaced, of_no_lesson, submitted_by
 
 ALONE = 16  # this many pages take less time than a second process needs to start
 
@@ -147,6 +147,8 @@ def grade_lessons(
     console = console or Console(stderr=True)
     if names := of_no_lesson(course):
         _say(console, f"left out because no lesson has that name: {names}")
+    if names := misplaced(course):
+        _say(console, f"left out, because a notebook belongs into STUDENT/LESSON/ in submitted: {names}")
     if line := look_alike(course):
         _say(console, line)
     for lesson in lessons:

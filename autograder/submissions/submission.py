@@ -185,6 +185,12 @@ def of_no_lesson(course: Course) -> str:
     return listed(found)
 
 
+def misplaced(course: Course) -> str:
+    """List notebooks in `submitted` that lie in no lesson's folder, and so are nobody's; '' for none."""
+    paths = [*course.submitted.glob("*.ipynb"), *course.submitted.glob("*/*.ipynb")]
+    return listed(sorted(str(path.relative_to(course.submitted)) for path in paths if path.is_file()))
+
+
 def look_alike(course: Course, others: Iterable[str] = ()) -> str:
     """List the students of the course, and `others`, whose names look like another's; '' for nobody."""
     folders = course.submitted.iterdir() if course.submitted.is_dir() else ()

@@ -116,8 +116,14 @@ class Inbox:
         """Yield what lies in STUDENT/LESSON/."""
         unnamed: list[str] = []
         mistyped: list[str] = []
+        loose: list[str] = []
         for entry in _folders(self.folder):
             inside = [*_folders(Path(entry.path), MOST_FILES)]
+            if len(loose) < MOST_FILES:
+                names = (name for name, *_ in _state(Path(entry.path)) if name.endswith(".ipynb"))
+                loose += [
+                    f"{entry.name}/{name}" for name in names if name not in {each.name for each in inside}
+                ]
             lessons = [each for each in inside if each.name in self.lessons]
             if len(mistyped) < MOST_FILES:
                 mistyped += [f"{entry.name}/{each.name}" for each in inside if each not in lessons]
@@ -127,6 +133,8 @@ class Inbox:
                 yield from (_in_folder(entry.name, each.name, Path(each.path)) for each in lessons)
         if unnamed:
             notes.add(f"left out, because no student can have such a name: {listed(sorted(unnamed))}")
+        if loose:
+            notes.add(f"left out, because a notebook belongs into STUDENT/LESSON/: {listed(sorted(loose))}")
         if mistyped:
             notes.add(f"left out, because no lesson has that name: {listed(sorted(mistyped))}")
 

@@ -10,7 +10,7 @@ from tiny_fixtures import book, built, course, grades, same_grader  # noqa: F401
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Outcome, Report, State
-from autograder.submissions.submission import Submission, look_alike, of_no_lesson
+from autograder.submissions.submission import Submission, look_alike, misplaced, of_no_lesson
 
 
 def graded(course: Course) -> Report:
@@ -118,3 +118,12 @@ def test_folders_of_no_lesson_are_named(course: Course) -> None:
     (course.source / "essay").mkdir()
     (course.submitted / "bob" / "notes.txt").write_text("")
     assert of_no_lesson(course) == "'alice/3', 'bob/lesson 1'"
+
+
+def test_notebooks_outside_of_a_lessons_folder_are_named(course: Course) -> None:
+    """One folder too high, or two."""
+    path = hand_in(course, "alice", **RIGHT)
+    assert misplaced(course) == ""
+    path.rename(course.submitted / "alice" / path.name)
+    (course.submitted / "03.ipynb").write_text("{}")
+    assert misplaced(course) == f"'03.ipynb', 'alice/{path.name}'"

@@ -91,6 +91,16 @@ def test_a_mistyped_lesson_is_named(tmp_path: Path) -> None:
     assert inbox.left_out == ["left out, because no lesson has that name: 'ada/03_tiney', 'ada/3'"]
 
 
+def test_a_notebook_one_folder_too_high_is_named(tmp_path: Path) -> None:
+    """Beside the lessons' folders; any other file there is nobody's concern."""
+    (tmp_path / "ada" / "03_tiny").mkdir(parents=True)
+    for name in ("ada/03_tiny.ipynb", "ada/notes.txt"):
+        (tmp_path / name).write_text("{}")
+    inbox = _plain(tmp_path)
+    assert _names(inbox) == [("ada", "03_tiny")]
+    assert inbox.left_out == ["left out, because a notebook belongs into STUDENT/LESSON/: 'ada/03_tiny.ipynb'"]
+
+
 @pytest.mark.full("120,000 folders", seconds=30)
 def test_no_number_of_other_folders_hides_a_submission(tmp_path: Path) -> None:
     """Anyone with access to the inbox can fill it; what is left alone is reported in one line."""
