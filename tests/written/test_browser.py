@@ -23,6 +23,13 @@ pytestmark = [pytest.mark.full("Chromium"), pytest.mark.skipif(CHROMIUM is None,
 PATIENCE = 350  # milliseconds: a key that comes sooner is the one before, pressed twice
 
 
+BOXES = """() => {
+  const range = document.createRange();
+  range.selectNodeContents(document.querySelector("legend"));
+  return [range, document.querySelector(".move")].map(each => each.getBoundingClientRect().toJSON());
+}"""
+
+
 def press(page: Page, key: str) -> None:
     """Press a key that leads to another page, whose clock stands still until then."""
     page.clock.fast_forward(PATIENCE)
@@ -90,6 +97,19 @@ def test_axe_finds_no_serious_fault(
             assert faults(page) == []
             assert page.evaluate("document.documentElement.scrollWidth") <= width
             page.close()
+
+
+@pytest.mark.parametrize("width", [390, 660, 1280])
+def test_no_button_covers_what_the_points_are(browser: Chromium, browse: Browser, width: int) -> None:
+    """Before an answer is graded, and after."""
+    for points in ("", "1.5"):
+        browse.grade("ada", points=points)
+        page = browser.new_page(viewport={"width": width, "height": 844})
+        page.goto(browse.server.address + browse.place("ada"))
+        boxes = page.evaluate(BOXES)
+        page.close()
+        legend, buttons = boxes
+        assert legend["bottom"] <= buttons["top"] or legend["right"] <= buttons["left"] or buttons["bottom"] <= legend["top"]
 
 
 def test_nothing_that_was_typed_is_lost(browser: Chromium, browse: Browser) -> None:
