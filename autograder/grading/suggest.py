@@ -212,13 +212,25 @@ def _replacements(before: Sequence[str], after: Sequence[str]) -> Iterator[tuple
         left, right = _alike(old, new)
         for wider in range(max(len(old), len(new))):
             start, rest = max(0, left - wider), max(0, right - wider)
-            yield "".join(old[start : len(old) - rest]), "".join(new[start : len(new) - rest])
+            pair = "".join(old[start : len(old) - rest]), "".join(new[start : len(new) - rest])
+            if all(map(_is_whole, pair)):
+                yield pair
     for wider in range(MOST_LINES):
         start = max(0, first - wider)
         lines, others = before[start : ends[0] + wider], after[start : ends[1] + wider]
         indent = len(lines[0]) - len(lines[0].lstrip()) if lines else 0
         others = [line[indent:] if line[:indent].isspace() else line for line in others]
         yield "\n".join(lines)[indent:], "\n".join(others)
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a part of a line closes each bracket that it opens, and no other."""
+    depth = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _alike(one: Sequence[str], other: Sequence[str]) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise, Lesson, Mistake
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report, WrongLines
-from coursework.edits.cell import Cell
+from coursework.edits.cell import Cell, CodeEdit
 from coursework.edits.generic import generic_edits
 from coursework.engine.describe import Comparison
 
@@ -127,6 +127,22 @@ def test_an_edit_becomes_what_occurs_once(exercise: str) -> None:
     assert sum(found is not None for _, found in made) > 0.9 * len(made)
     for _, found in made:
         assert found is None or all(answer.count(old) == 1 for old in found)
+
+
+def test_an_edit_cuts_no_brackets() -> None:
+    """It grows until it closes what it opens; or it is the whole line."""
+    answer = "def ok(mask: bool):\n    return mask.any(dim=(0, 1)) & ok\n"
+    changes = {
+        "return mask.any(dim=(0)) | (1 & ok)": "dim=(0, 1)) & ok",
+        "return mask.any(dim=(0, 2)) & ok": "1",
+    }
+    for line, shortest in changes.items():
+        changed = answer.replace("return mask.any(dim=(0, 1)) & ok", line)
+        edit = CodeEdit(((0, len(answer), changed),), 2, 2, "another line")
+        ((old, new),) = (as_replacement(answer, edit) or {}).items()
+        assert answer.replace(old, new) == changed
+        assert all(text.count("(") == text.count(")") for text in (old, new))
+        assert shortest in old
 
 
 @pytest.mark.parametrize("command", ["suggest-mistakes", "regrade"])
