@@ -14,6 +14,7 @@ from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.files import write
 from autograder.model.text import counted, some_of
+from autograder.reports.feedback_exporter import renew_penalties
 from autograder.storage.class_list import class_list
 
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
@@ -52,8 +53,14 @@ def export(course: Course, name: str, wanted: Wanted, folder: Path) -> tuple[lis
             for lesson in wanted.lessons or course.lessons()
         )
     else:
+        renewed = [len(renew_penalties(course, each)) for each in wanted.lessons or course.lessons()]
         scores = class_scores(course, wanted.lessons)
         files, notes = [*_files(course, name, scores, wanted)], _notes(course, name, scores, wanted)
+        if changed := sum(renewed):
+            notes.append(
+                f"penalties for lateness changed for {counted(changed, 'submission')}; 'autograder grade' "
+                "brings the feedback pages up to date"
+            )
     paths = []
     for file, content in files:
         write(folder / file, content)
@@ -105,7 +112,7 @@ def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> li
     if (pending := scores.pending()) and name in ONE_NUMBER and not wanted.partial:
         notes.append(
             f"{counted(pending, 'score')} left empty, because points are pending: "
-            "grade them in formgrader, or say --partial for the points so far"
+            "grade them with 'autograder written' or in formgrader, or say --partial for the points so far"
         )
     for lesson in scores.lessons if name == "moodle" else ():
         cells = {student: lesson.cell(student, partial=wanted.partial) for student in lesson.scores}

@@ -1,6 +1,8 @@
 """`autograder export` writes the files of each format, and says what to know about them."""
 
+import csv
 import json
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,18 @@ def test_what_was_left_empty_is_said(graded: Course, roster_file: Path, tmp_path
     assert f"no column of the roster is {LESSON}, so Canvas will offer to make one" in done.stderr
     assert (tmp_path / "out" / "canvas.csv").is_file()
     assert "left empty" not in _run(graded, "canvas", "--partial").stderr
+
+
+def test_penalties_are_those_of_the_due_date_of_now(graded: Course) -> None:
+    """A later one takes them back without another grading; the note comes once."""
+    with Gradebook(f"sqlite:///{graded.gradebook}", "transformer") as opened:
+        opened.update_or_create_assignment(LESSON, duedate=datetime(2026, 4, 1))
+    said = "penalties for lateness changed for 1 submission"
+    assert said in _run(graded, "course").stderr
+    with (graded.exports / "course.csv").open(encoding="utf-8-sig") as file:
+        (bo,) = (row for row in csv.DictReader(file) if row["student"] == "bo")
+    assert (float(bo[f"{LESSON} seconds late"]), float(bo[f"{LESSON} penalty"])) == (0, 0)
+    assert said not in _run(graded, "course").stderr
 
 
 def test_many_who_handed_in_nothing_are_counted(graded: Course, tmp_path: Path) -> None:
