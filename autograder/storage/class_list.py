@@ -62,8 +62,8 @@ def add_students(course: Course, students: Iterable[Listed]) -> tuple[list[str],
     for each in wanted:
         if not is_student_name(each.student):
             raise CourseError(
-                f"'{spelt_name(each.student)}' cannot be a student's id: it names a folder, so it has no "
-                "slashes, quotes, signs at its start or invisible characters"
+                f"'{spelt_name(each.student)}' cannot be a student's id: it names a folder, so it has "
+                'none of / \\ < > " & * ? [ ] `, no sign or space at its start and no invisible characters'
             )
         if (other := spelt.setdefault(each.student.casefold(), each.student)) != each.student:
             raise CourseError(

@@ -128,6 +128,8 @@ def _within_limits(cells: list[RawCell], repairs: list[str]) -> list[RawCell]:
 
 
 def _parse(name: str, text: str) -> dict[str, Any]:
+    if not text.strip():
+        raise SubmissionError(f"{name} is not a notebook: the file is empty")
     try:
         # grading uses no long number, and Python refuses to read the longest
         raw = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= MAX_DIGITS else 0)

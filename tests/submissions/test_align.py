@@ -195,7 +195,7 @@ def test_an_empty_alignment_misses_everything(course: Course) -> None:
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "not valid JSON"),
+        ("", "the file is empty"),
         ("{", "not valid JSON"),
         ("[]", "has no cells"),
         ("{}", "has no cells"),
