@@ -20,7 +20,7 @@ from coursework.engine.operation import Operation
 from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients, ReadEntry
 
 MOST_FORMS = 2  # things that are wrong with the form of one result
-ONE_OF = 6  # failures may be left unexplained, by what explains all others to the last digit
+ONE_OF = 5  # failures may be left unexplained, by what explains all others to the last digit
 HINTS = {
     "type": "Print `type(…)` of your result. What does the exercise ask for?",
     "dtype": "Print the `dtype` of your result. Which one does the exercise ask for?",
