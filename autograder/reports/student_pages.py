@@ -33,6 +33,7 @@ from autograder.reports.words import (
     exercise_total,
     failures,
     first_message,
+    has_entries,
     next_step,
     place,
     points,
@@ -241,7 +242,7 @@ class Standing:
 
     `graded` counts those that have a score, `full` those that earned all of their points, or more with
     extra credit, and `is_empty` says that the student answered nothing at all. `first` is the exercise to
-    begin with: the first of the lesson, since later ones build on it.
+    begin with: the one with most points to gain, the first of the lesson where several have.
     """
 
     def __init__(self, report: Report) -> None:
@@ -254,7 +255,8 @@ class Standing:
         self.full = len(groups[ExerciseGroup.CORRECT]) + len(full)
         tried = [each for each in self.to_fix if each.outcome not in LEFT_OUT]
         self.is_empty = bool(counted) and len(self.to_fix) == len(counted) and not tried
-        self.first = next(iter([*tried, *self.to_fix]), None)
+        to_gain = {each.id: each.points - (each.score or 0.0) for each in self.to_fix}
+        self.first = max(self.to_fix, key=lambda each: to_gain[each.id], default=None)
 
 
 def headline(report: Report) -> str:
@@ -323,6 +325,7 @@ def feedback_page(work: GradedWork) -> str:
         exercise_total=exercise_total,
         sentence=sentence,
         next_step=next_step,
+        has_entries=has_entries,
         place=place,
         stretch=STRETCH,
         most=MOST,

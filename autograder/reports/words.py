@@ -23,6 +23,7 @@ from autograder.model.report import (
 )
 from autograder.model.text import clean, counted
 from coursework.edits.places import blame
+from coursework.instant.exercises import every_exercise
 
 STRETCH = "stretch: not counted"  # in place of the score of an exercise without points
 OTHER_NUMBERS: Final = "(In other checks, this message has other numbers.)"
@@ -128,7 +129,14 @@ def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
     if exercise.outcome is not Outcome.FAILED:
         return ""
     advice: dict[str, str] = _WORDS["next step in a terminal" if in_terminal else "next step"]
-    return advice["named" if exercise.misconceptions or exercise.lines else "failed checks"]
+    if exercise.misconceptions or exercise.lines:
+        return advice["named"]
+    return advice["entries" if has_entries(exercise) else "failed checks"]
+
+
+def has_entries(exercise: ExerciseReport) -> bool:
+    """Return whether the answer is a dictionary of numbers, shapes or choices, with a check of each entry."""
+    return any(each.id == exercise.id and each.has_entries for each in every_exercise())
 
 
 def distinct(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:

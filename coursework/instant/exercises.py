@@ -51,6 +51,16 @@ class PublicExercise:
         return f"{self.points:g} point{'' if self.points == 1 else 's'}" if self.points else "not counted"
 
     @property
+    def called(self) -> str:
+        """What every message calls the exercise: what its cell defines, else its heading."""
+        return f"`{self.name}`" if self.stand_in else self.title
+
+    @property
+    def has_entries(self) -> bool:
+        """Whether the answer is a dictionary of numbers, shapes or choices, which nothing later needs."""
+        return not self.stand_in and not self.written
+
+    @property
     def unwritten(self) -> str:
         """What to say where the exercise is not written yet: how to go on."""
         if not self.stand_in:

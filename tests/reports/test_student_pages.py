@@ -53,6 +53,22 @@ def test_a_middling_page_says_what_to_start_with_and_why() -> None:
     assert "2 points count neither for you nor against you" in said
 
 
+def test_the_exercise_to_start_with_has_most_points_to_gain() -> None:
+    """Unanswered or not; of several, it is the first."""
+    tried = done("softmax", Outcome.FAILED, 1.5, checks=[check("a", "no")])
+    left = [done(name, Outcome.UNANSWERED, 0) for name in ("causal-mask", "padding-mask")]
+    said = text(feedback_page(work(report([tried, *left]))))
+    assert "Start with Exercise 3: causal-mask" in said
+
+
+def test_wrong_entries_of_a_dictionary_are_named_at_once() -> None:
+    """Also where one message is that of several."""
+    checks = [check(name, "This is not the right number.") for name in ("the parameters", "the bytes")]
+    for name, unfolded in (("model-numbers", True), ("softmax", False)):
+        page = feedback_page(work(report([done(name, Outcome.FAILED, 0, checks=checks)])))
+        assert ("<details open><summary class=\"soft\">2 checks fail" in page) == unfolded
+
+
 def test_a_card_gives_the_evidence_before_the_checks() -> None:
     """The mistake, a hint folded away, the example with its pictures, the code, the causes, what passed."""
     page = feedback_page(work(MIDDLING))

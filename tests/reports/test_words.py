@@ -107,6 +107,16 @@ def test_only_failed_checks_have_a_next_step() -> None:
     assert next_step(failed.model_copy(update={"outcome": Outcome.TIMEOUT})) == ""
 
 
+def test_wrong_entries_of_a_dictionary_have_a_next_step_of_their_own() -> None:
+    """There is no code to print from, and no smallest input."""
+    wrong = ExerciseReport(id="model-numbers", points=2, score=0, outcome=Outcome.FAILED, checks=[_check("a")])
+    for in_terminal in (True, False):
+        assert "by hand, step by step" in next_step(wrong, in_terminal=in_terminal)
+        assert "smallest input" not in next_step(wrong, in_terminal=in_terminal)
+    code = wrong.model_copy(update={"id": "softmax"})
+    assert "smallest input" in next_step(code)
+
+
 def test_the_lines_to_change_say_more_than_a_failed_check() -> None:
     """They come first where no mistake has a name."""
     failed = ExerciseReport(id="x", points=1, score=0, outcome=Outcome.FAILED, checks=[_check("a")])
