@@ -42,7 +42,8 @@ SAY_ALL = ("mask", "source")  # pictures that show every number
 MOST_PRINTED = 2000  # characters
 COUNTS = {1: "the example", 2: "both examples"}
 PASSED = "Right on {count}. Grading uses other sizes and other numbers."
-SAME_RESULT = " Another mistake gives the same result: {}"
+SAME_RESULT = " Another mistake gives the same result: {}."
+SAME_RESULTS = " Other mistakes give the same result: {}."
 RAISED_IN = "The exception was raised in line {line}."
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
 
@@ -159,7 +160,7 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     changed = changed_arguments(compared, example.names)
     if mistake:
         title, hint = _sentence(mistake.title), mistake.hint
-        others = "".join(SAME_RESULT.format(_sentence(each)) for each in mistake.alike)
+        others = same_result(mistake.alike)
         if all(seen.raised for _, seen in wrong):  # many mistakes end in one exception
             title += others
         else:
@@ -181,6 +182,12 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     are_two = mistake is not None and mistake.are_two
     may_search = not are_two and all(_is_wrong_value(*pair) for pair in wrong)
     return replace(card, may_search=may_search)
+
+
+def same_result(titles: Sequence[str]) -> str:
+    """Return a sentence with the titles of other mistakes that give the same result, "" for none."""
+    said = SAME_RESULT if len(titles) == 1 else SAME_RESULTS
+    return said.format("; ".join(each.removesuffix(".") for each in titles)) if titles else ""
 
 
 def _with_line(card: Card, raised: Raised, source: str) -> Card:

@@ -21,7 +21,7 @@ from autograder.model.course import Course
 from coursework import check
 from coursework.engine.draw import only_differing, tables_of
 from coursework.engine.observation import Observation
-from coursework.instant.card import Card
+from coursework.instant.card import Card, same_result
 from coursework.instant.exercises import exercises_of
 from coursework.stand_ins import scaled_dot_product_attention
 
@@ -162,7 +162,18 @@ def test_one_mistake_is_named_the_likeliest() -> None:
     assert "loses its dimension" in tried("softmax", no_keepdim).title
     card = tried("softmax", global_maximum)
     assert card.title == "The maximum of the whole tensor is subtracted from every row."
-    assert "Another mistake gives the same result: The mean is subtracted, not the maximum." in card.hint
+    assert " give the same result: The mean is subtracted, not the maximum" in card.hint
+    assert card.hint.count("the same result") == 1
+
+
+@pytest.mark.parametrize(("alike", "said"), [
+    ((), ""),
+    (("One.",), " Another mistake gives the same result: One."),
+    (("One.", "Two"), " Other mistakes give the same result: One; Two."),
+])  # fmt: skip
+def test_mistakes_with_one_result_are_listed_once(alike: tuple[str, ...], said: str) -> None:
+    """However many they are."""
+    assert same_result(alike) == said
 
 
 def test_an_exception_that_two_mistakes_share_names_both() -> None:
