@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from itertools import zip_longest
 from threading import Thread
+from traceback import walk_tb
 from typing import Any, Final
 
 from ipywidgets import HTML, Button, FloatSlider, HBox, Layout, Text, VBox, Widget
@@ -22,6 +23,10 @@ LONGEST: Final = 80  # tokens of an answer
 TURN: Final = 0.002  # seconds in which a check that waits begins
 NAMES: Final = ("you", "model")
 RECORDED: Final = ("What is the capital of France?", "And of Italy?")
+NOT_RUN: Final = (
+    "{name} is not defined yet: a cell above this one has not run since the kernel started. Run them with "
+    "Run > Run All Above Selected Cell."
+)
 STILL: Final = "<p><i>A recorded conversation: in a running notebook, this is a box to type in.</i></p>"
 IN_BOX: Final = "<div style='overflow-wrap:anywhere'>{rows}</div>"  # a very long word is broken, not cut off
 ROW: Final = "<p style='margin:4px 0'><b>{name}</b> &nbsp;{text}</p>"
@@ -118,7 +123,7 @@ class ChatBox:
             self._draw()
         except Exception as problem:  # whatever the student's code raises
             question = turns.pop()
-            self._draw(*((f"({_said(problem)})", question) if turns is self.turns else ()))
+            self._draw(*((f"({_said(problem, self._reply)})", question) if turns is self.turns else ()))
         finally:
             ALONE.release()
             if turns is self.turns:
@@ -154,8 +159,11 @@ def recorded_conversation() -> list[str]:
     return [first, one, second, smollm.recorded(text, "second turn")]
 
 
-def _said(problem: Exception) -> str:
-    """Return what to show of an exception, in one line."""
+def _said(problem: Exception, reply: Reply) -> str:
+    """Return what to show of an exception, in one line. What the box's own `reply` lacks has not run."""
+    frames = [frame.f_code for frame, _ in walk_tb(problem.__traceback__)]
+    if isinstance(problem, NameError) and frames[-1] is getattr(reply, "__code__", None):
+        return NOT_RUN.format(name=problem.name)
     if isinstance(problem, NotImplementedError):
         return "An exercise that this box needs is not written yet."
     return f"{type(problem).__name__}: {problem}".removesuffix(": ")

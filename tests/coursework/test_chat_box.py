@@ -197,6 +197,19 @@ def test_a_student_s_error_is_shown_and_forgotten() -> None:
     assert box.turns == ["good", "x"]
 
 
+def test_what_the_box_lacks_has_not_run_yet() -> None:
+    """After a restart. A name that the student's own code lacks is an error of that code."""
+
+    def own() -> None:
+        return missing  # noqa: F821 - as in a new kernel
+
+    replies = {(lambda *_: missing): "Run them with", (lambda *_: own()): "NameError: name"}  # noqa: F821
+    for reply, said in replies.items():
+        box = ChatBox(reply)
+        ask(box, "?")
+        assert said in box.shown.value
+
+
 def test_nothing_typed_is_no_turn() -> None:
     """An empty line asks nothing."""
     box = ChatBox(lambda *_: pytest.fail("nothing was asked"))
