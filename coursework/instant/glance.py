@@ -56,7 +56,7 @@ class Glance:
         minutes = sum(state.exercise.minutes for state in left)
         if not left:
             return "Everything that counts is done."
-        return f"Next: {left[0].exercise.title}. About {minutes} minutes of exercises are left."
+        return f"Next: {left[0].exercise.called}. About {minutes} minutes of exercises are left."
 
     @property
     def hand_in(self) -> str:
@@ -71,7 +71,7 @@ class Glance:
     @property
     def text(self) -> str:
         """The table as plain text."""
-        rows = [f"{each.mark} {each.exercise.title} ({each.cost}): {each.words}" for each in self.states]
+        rows = [f"{each.mark} {each.exercise.called} ({each.cost}): {each.words}" for each in self.states]
         return "\n".join([f"{self.lesson}: {self.headline}", *rows, self.next, self.hand_in])
 
     def _ipython_display_(self) -> None:

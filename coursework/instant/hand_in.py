@@ -79,7 +79,7 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     if named or wrong:
         yield ANYWAY
     place = file.resolve().parent.parent / FOLDER / file.name
-    time = datetime.fromtimestamp(file.stat().st_mtime).astimezone().strftime("%H:%M")
+    time = _time(datetime.fromtimestamp(file.stat().st_mtime).astimezone())
     try:
         place.parent.mkdir(exist_ok=True)
         shutil.copyfile(file, place)
@@ -90,9 +90,15 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     yield (DONE if complete else INCOMPLETE).format(place=f"../{FOLDER}/{file.name}", time=time)
 
 
+def _time(saved: datetime) -> str:
+    """Return when a file was saved, as in "18:20", or "18:20 on 5 May 2026" if that was not today."""
+    today = saved.date() == datetime.now(saved.tzinfo).date()
+    return f"{saved:%H:%M}" if today else f"{saved:%H:%M} on {saved.day} {saved:%B %Y}"
+
+
 def _left(exercise: PublicExercise, source: str) -> str:
     """Return how to name an exercise that is not answered, or not wholly, "" for one that is."""
-    title, points = exercise.title.replace("`", ""), exercise.worth
+    title, points = exercise.called.replace("`", ""), exercise.worth
     if digest_of(source) == exercise.skeleton:
         return f"{title} ({points})"
     keys = [] if exercise.stand_in or exercise.written else _unfilled(source)

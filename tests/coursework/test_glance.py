@@ -26,3 +26,13 @@ def test_nothing_of_the_table_is_cut_off(browser: Browser, lesson: str) -> None:
     assert card is not None
     assert table["x"] + table["width"] <= card["x"] + card["width"]
     page.close()
+
+
+def test_an_exercise_has_one_name() -> None:
+    """It is that of what its cell defines, as in every other message; answers go by their heading."""
+    named = {each.id: each.called for lesson in ("06_decoder", "09_modern_llm") for each in exercises_of(lesson)}
+    assert (named["decode-step"], named["quantise"]) == ("`decode_step`", "`quantise`")
+    assert named["model-numbers"] == "the numbers of a model"
+    told = Glance("06_decoder", [ExerciseState(each, "○", "") for each in exercises_of("06_decoder")])
+    assert "`decode_step`" in told.text
+    assert "decode with a cache" not in told.text + told.html

@@ -1,8 +1,11 @@
 """`hand_in()` writes a complete copy of the saved notebook, or says what is the matter with it."""
 
+import os
+import re
 import shutil
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import nbformat
@@ -51,6 +54,17 @@ def test_a_complete_notebook_is_written(notebook: Path, capsys: pytest.CaptureFi
     assert "is the file to hand in" in said
     assert "Nothing has been sent" in said
     assert (notebook.parent.parent / "hand_in" / FILE).read_bytes() == notebook.read_bytes()
+
+
+def test_the_day_of_saving_is_told_unless_it_is_today(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A time alone would be taken for today's."""
+    hand_in()
+    assert re.search(r"as you saved it at \d\d:\d\d\. ", words(capsys))
+    os.utime(notebook, (0, datetime(2026, 5, 3, 18, 20).timestamp()))
+    hand_in()
+    assert "as you saved it at 18:20 on 3 May 2026. " in words(capsys)
 
 
 def test_no_line_is_too_long(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
