@@ -86,7 +86,7 @@ SETTINGS = {"default-dtype-set-inside": "softmax", "seeds-changed": "causal-mask
 REFUSED = {
     "a-list": "it has no cells",
     "conflict-markers": "not valid JSON",
-    "empty-file": "not valid JSON",
+    "empty-file": "the file is empty",
     "not-a-notebook": "not valid JSON",
     "of-another-lesson": "not of lesson '03_attention'",
     "truncated": "not valid JSON",
