@@ -78,7 +78,7 @@ def check(
     `answer` is what the exercise defines, its name, or the exercise's id. Without it, every exercise of the
     lesson is shown with its state, and what to do next. Names are looked up in `scope`, by default the
     caller's. With `where`, a wrong answer's card says in which line a small change would make every example
-    come out right, if one is found within about a second. Never raises; nothing of the caller's state
+    come out right, if one is found within a few seconds. Never raises; nothing of the caller's state
     changes, nothing is stored.
     """
     from coursework.instant.card import Card

@@ -17,6 +17,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import torch
+
 from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.places import MARGIN, MOST_AFTER, CodeChange, Told, blame, combined, told
@@ -28,8 +30,10 @@ from coursework.exclusions import excluded
 from coursework.instant.exercises import PublicExercise
 from coursework.instant.sources import cell_of, refused
 
-SECONDS: Final = 1.0  # of processor time for one search
-LATEST: Final = 3.0  # seconds by the clock, after which a fork is ended
+SECONDS: Final = (
+    2.0  # of processor time for one search: a layer with its examples takes 20 ms for each change
+)
+LATEST: Final = 5.0  # seconds by the clock, after which a fork is ended
 FOR_ONE: Final = 0.05  # what a change may take on an example, besides some times what the answer takes
 TIMES_ITS_OWN: Final = 3.0
 LONGEST_FOR_ONE: Final = 0.5
@@ -48,7 +52,7 @@ class Where:
 
 
 def where(examples: ExampleSet, exercise: PublicExercise | None, names: Mapping[str, Any]) -> Where:
-    """Return where a small change makes every example pass, as found within about a second."""
+    """Return where a small change makes every example pass, as found within a few seconds."""
     source = cell_of(names[examples.name])
     try:
         cell = Cell(source)
@@ -157,6 +161,7 @@ def _in_a_fork(find: Callable[[], Iterator[tuple[CodeEdit, ...]]]) -> list[tuple
         try:
             os.close(reading)
             _limit_memory()
+            torch.set_num_threads(1)  # a fork has none of the pool's other threads, and would wait for them
             for edits in find():
                 os.write(writing, json.dumps([astuple(each) for each in edits]).encode() + b"\n")
         finally:

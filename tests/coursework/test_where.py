@@ -12,12 +12,18 @@ from typing import Any
 import psutil
 import pytest
 import torch
+from conftest import ROOT
 
+from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
 from coursework import check
 from coursework.engine.operations import CallFunction
 from coursework.engine.trial import took_too_long, try_for
 from coursework.instant import where
 from coursework.instant.card import TOOK_TOO_LONG, Card
+from coursework.instant.exercises import exercises_of
+from coursework.instant.skip import made
+from coursework.scope import NEEDS, stand_in
 
 RIGHT = (
     "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, keepdim=True))\n"
@@ -257,3 +263,20 @@ def test_time_is_limited_where_no_alarm_can_be_set() -> None:
     thread.start()
     thread.join(10)
     assert took_too_long(seen[0])
+
+
+def test_a_search_in_a_fork_waits_for_no_thread_of_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch's pool of threads is not in the fork: a model that has run on several threads hung there."""
+    monkeypatch.setattr(where, "LATEST", 15.0)
+    answer = load_lesson(Course(ROOT), "09_modern_llm")["llama-layer"].answer
+    source = answer.replace("self.feed_forward(self.norm2(x))", "self.feed_forward(self.norm1(x))")
+    assert source != answer
+    parts = {each.name: made(each) for each in exercises_of("09_modern_llm")[:2]}
+    given = {name: stand_in(name) for name in NEEDS["09_modern_llm"]}
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        card = asked(source, "llama-layer", nn=torch.nn, **given, **parts)
+    finally:
+        torch.set_num_threads(before)
+    assert card.where.startswith("Every example passes with another attribute of `self` in line")
