@@ -148,7 +148,7 @@ def grade_lessons(
     if names := of_no_lesson(course):
         _say(console, f"left out because no lesson has that name: {names}")
     if names := misplaced(course):
-        _say(console, f"left out, because a notebook belongs into STUDENT/LESSON/ in submitted: {names}")
+        _say(console, f"left out, because a notebook belongs in submitted/STUDENT/LESSON/: {names}")
     if line := look_alike(course):
         _say(console, line)
     for lesson in lessons:

@@ -134,7 +134,7 @@ class Inbox:
         if unnamed:
             notes.add(f"left out, because no student can have such a name: {listed(sorted(unnamed))}")
         if loose:
-            notes.add(f"left out, because a notebook belongs into STUDENT/LESSON/: {listed(sorted(loose))}")
+            notes.add(f"left out, because a notebook belongs in STUDENT/LESSON/: {listed(sorted(loose))}")
         if mistyped:
             notes.add(f"left out, because no lesson has that name: {listed(sorted(mistyped))}")
 

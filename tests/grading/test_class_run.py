@@ -285,3 +285,13 @@ def test_a_folder_that_no_lesson_has_is_left_out_aloud(
     (course.submitted / "bob" / folder).mkdir(parents=True)
     grade_lessons(course, [LESSON], pool, console=Console(file=said))
     assert said.getvalue() == f"left out because no lesson has that name: 'bob/{folder}'\n"
+
+
+def test_a_notebook_in_no_lessons_folder_is_named(course: Course) -> None:
+    """As of a student whose folder lacks one level."""
+    path = hand_in(course, "bob", **RIGHT)
+    path.rename(course.submitted / "bob" / path.name)
+    said = StringIO()
+    with Pool(1, sandboxed=True, make=make_fake) as pool:
+        grade_lessons(course, [], pool, console=Console(file=said))
+    assert said.getvalue() == f"left out, because a notebook belongs in submitted/STUDENT/LESSON/: 'bob/{path.name}'\n"

@@ -98,7 +98,7 @@ def test_a_notebook_one_folder_too_high_is_named(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     inbox = _plain(tmp_path)
     assert _names(inbox) == [("ada", "03_tiny")]
-    assert inbox.left_out == ["left out, because a notebook belongs into STUDENT/LESSON/: 'ada/03_tiny.ipynb'"]
+    assert inbox.left_out == ["left out, because a notebook belongs in STUDENT/LESSON/: 'ada/03_tiny.ipynb'"]
 
 
 @pytest.mark.full("120,000 folders", seconds=30)
