@@ -10,7 +10,7 @@ from coursework.smollm import BASE, Past, rotate_pairs
 class AnotherLlama(nn.Module):
     """The student's model, with one line of its attention exchanged for a wrong one.
 
-    It turns all keys after it has appended the new ones, so those of the past are rotated again at each call.
+    It rotates all keys after it has appended the new ones, so those of the past once more at each call.
     """
 
     def __init__(self, model: nn.Module, base: float = BASE) -> None:

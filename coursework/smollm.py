@@ -217,7 +217,7 @@ def _built(feed_forward: Callable[[int, int], nn.Module]) -> nn.Module:
 
 
 def _rotate(x: Tensor, before: int, parts: Parts) -> Tensor:
-    """Turn x (1, H, T, K), whose first position is `before`, with a function that counts from 0."""
+    """Rotate x (1, H, T, K), whose first position is `before`, with a function that counts from 0."""
     return parts.rotary(F.pad(x[0], (0, 0, before, 0)), BASE)[None, :, before:]
 
 

@@ -6,10 +6,10 @@ what each excludes and the stand-in that `skip` puts in its place, which is writ
 model answer.
 """
 
+import ast
 import hashlib
 import inspect
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, zip_longest
@@ -39,7 +39,6 @@ from coursework.engine.values import Encoder, pack
 
 FOLDER = Path("coursework/examples")
 MOST_PAIRS = 1500
-IMPORT = re.compile(r"^from (coursework[\w.]*) import (.*)", re.M)
 Tensors = dict[str, torch.Tensor]
 
 
@@ -115,8 +114,12 @@ def _with_imports(modules: Sequence[Path]) -> list[Path]:
     """Return some modules, and those of the coursework that they import, however indirectly."""
     found, root = [*modules], Path(str(scope.__file__)).parent.parent
     for module in found:  # which grows
-        for package, names in IMPORT.findall(module.read_text(encoding="utf-8")):
-            imported = [package, *(f"{package}.{name}" for name in names.split(", "))]
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            package = f"{node.module}." if isinstance(node, ast.ImportFrom) else ""
+            names = (
+                [each.name for each in node.names] if isinstance(node, (ast.Import, ast.ImportFrom)) else []
+            )
+            imported = [package[:-1], *(package + name for name in names)]
             paths = (root / f"{each.replace('.', '/')}.py" for each in imported)
             found += [path for path in paths if path.is_file() and path not in found]
     return found

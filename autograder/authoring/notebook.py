@@ -153,7 +153,7 @@ def was_run(notebook: Any) -> bool:
 
 
 def refused(notebook: Any) -> str:
-    """Return the id of the first cell with a card that finds its answer wrong; '' for none."""
+    """Return the id of the first cell with a card of an answer that is wrong or not tried; '' for none."""
     for cell in notebook.cells:
         texts = [output.get("data", {}).get("text/plain", "") for output in cell.get("outputs", ())]
         if any(text.startswith(NOT_RIGHT) for text in texts):

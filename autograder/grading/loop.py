@@ -17,7 +17,7 @@ from autograder.grading.pool import Pool
 from autograder.grading.version import lesson_version
 from autograder.model.attempt import Attempt
 from autograder.model.course import ERROR_LOG, Course
-from autograder.model.errors import CourseError
+from autograder.model.errors import AutograderError, CourseError
 from autograder.model.nbgrader_config import search_seconds
 from autograder.model.text import clean, counted
 from autograder.reports import feedback_exporter
@@ -244,7 +244,11 @@ def _find_lines(
             console,
             f"{loop.lesson}: looking for the line in {counted(len(todo), 'submission')} with wrong answers",
         )
-    found = {attempt.student: attempt for attempt in loop.find_lines(pool, todo)}
+    found: dict[str, Attempt] = {}
+    try:
+        found.update((attempt.student, attempt) for attempt in loop.find_lines(pool, todo))
+    except AutograderError as problem:  # the scores are recorded, and pages can do without
+        _say(console, f"{loop.lesson}: the search for the line ended early: {problem}")
     if found:
         searched = [each for one in found.values() for each in one.report.exercises if each.may_have_lines]
         told = sum(bool(each.lines) for each in searched)

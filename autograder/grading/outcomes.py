@@ -169,7 +169,7 @@ def out_of_time(exercise: Exercise, seconds: float) -> ExerciseReport:
     return _report(exercise, Outcome.TIMEOUT, 0.0, [check])
 
 
-def grader_fault(exercise: Exercise) -> ExerciseReport:
+def grader_error(exercise: Exercise) -> ExerciseReport:
     """Return the report of an exercise that the grader failed on, which leaves it to be graded by hand."""
     return _report(exercise, Outcome.GRADER_ERROR, None, [GRADER_ERROR])
 

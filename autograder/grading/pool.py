@@ -1,4 +1,4 @@
-"""Grades many submissions at once, in worker processes that may die.
+"""Grades many submissions at once, and searches them for lines, in worker processes that may die.
 
 A submission whose worker dies, or that takes too long, is graded again alone. If that fails too, it is
 left to a person. The other submissions are not affected.
@@ -108,7 +108,7 @@ class Pool:
                 yield result or self.given_up(submission)
 
     def find_lines(self, graded: Sequence[Submission]) -> Iterator[Attempt]:
-        """Yield the attempts of `graded` submissions with the lines to blame, as far as a worker lives."""
+        """Yield the attempts of `graded` submissions with the lines to blame; none where the worker died."""
         for _, result in self._results(graded, self.workers) if graded else ():
             if result is not None:
                 yield result[0]

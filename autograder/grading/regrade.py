@@ -12,6 +12,7 @@ from autograder.grading.pool import Pool
 from autograder.grading.version import exercise_versions
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
+from autograder.model.errors import AutograderError
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.reports.publish import publish
 from autograder.storage.attempts import AttemptLog
@@ -177,8 +178,11 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> 
             for score in recorded.withdrawn
         ]
         newest = log.latest(lesson)  # of everybody: an earlier writing may have been interrupted
-        for _ in loop.find_lines(pool, (each for each in newest.values() if _lacks_lines(loop, each))):
-            pass  # each is kept as it comes
+        try:
+            for _ in loop.find_lines(pool, (each for each in newest.values() if _lacks_lines(loop, each))):
+                pass  # each is kept as it comes
+        except AutograderError as problem:
+            said.append(f"the search for the line ended early: {problem}")
         there = [student for student in newest if course.autograded_notebook(student, lesson).is_file()]
         failed = loop.make_pages(loop.stale(there), pool)
         said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]

@@ -219,7 +219,7 @@ class GradingSession:
             report = grade(exercise)
         except Exception:
             self.tracebacks[exercise.id] = traceback.format_exc()
-            report = outcomes.grader_fault(exercise)
+            report = outcomes.grader_error(exercise)
         if report is not None:
             self._reports[exercise.id] = report
 

@@ -21,7 +21,7 @@ from coursework.engine.operation import Operation
 from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients, ReadEntry
 
 MOST_FORMS = 2  # things that are wrong with the form of one result
-ONE_OF = 5  # failures may be left unexplained, by what explains all others to the last digit
+ONE_OF = 5  # failures may be left unexplained by a mistake that explains the others; half of that by two
 HINTS = {
     "type": "Print `type(…)` of your result. What does the exercise ask for?",
     "dtype": "Print the `dtype` of your result. Which one does the exercise ask for?",
@@ -186,6 +186,13 @@ FIXES: dict[str, Callable[[Any, Any, Difference], FormFix | None]] = {
 }  # fmt: skip
 
 
+def _varies(value: Any) -> bool:
+    """Return whether a result holds finite floats that differ: others may be alike by chance."""
+    tensors = (each for each in tree_leaves(value) if isinstance(each, torch.Tensor))
+    floats = (each for each in tensors if each.is_floating_point() and each.numel() > 1)
+    return any(bool(each.isfinite().all()) and bool(each.std() > 0) for each in floats)
+
+
 @dataclass(frozen=True)
 class _Search:
     """The search for the mistakes in one student's cell."""
@@ -250,11 +257,17 @@ class _Search:
         Floats on drawn inputs do not agree by chance: the mistake was made, and something else besides, or in
         a form that differs in a few cases.
         """
-        allowed, first = len(self._failures()) // ONE_OF, self._failures()[0].got
-        floats = (isinstance(x, torch.Tensor) and x.is_floating_point() for x in tree_leaves(first.value))
-        if not allowed or first.raised or not any(floats):
+        failures = self._failures()
+        telling = [item for item in failures if _varies(item.got.value)]
+        if not telling or telling[0] is not failures[0]:
             return []
-        found = [pair for size in (1, 2) for pair in self._explanations(size, allowed)]
+        found = [
+            mistakes
+            for size in (1, 2)
+            if (allowed := len(failures) // (size * ONE_OF))
+            for mistakes in self._explanations(size, allowed)
+            if sum(self._fits(mistakes, item) for item in telling) > 1
+        ]
         return min(found, key=self._unexplained, default=[])
 
     def _unexplained(self, mistakes: Sequence[Mistake]) -> int:

@@ -181,8 +181,8 @@ class ExerciseChecks:
         checks: the table of checks, in the order in which they are tried and reported.
         reference: an independent implementation, on torch's own operations. Its source also stands
             in for the student's answer when later exercises are graded, so it must stand alone
-            (torch, nn, F and math are in scope), and the cell has to define its name. None for a
-            dictionary of answers, which is called "answers".
+            (torch, nn, F and math are in scope), and the student's cell defines the same name. None
+            for a dictionary of answers, which is called "answers".
         judge: decides where a check names no judge of its own; by default `matches_reference()`.
         excludes: what the answer is to be written without, None for nothing.
         examples: one to four small public inputs, the smallest first.

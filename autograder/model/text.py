@@ -79,7 +79,7 @@ def _escape(found: "re.Match[str] | regex.Match[str]") -> str:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """Return the first few of many people's names in one line, which may have commas, and how many follow."""
+    """Join the first few names with semicolons, since a name may have commas, and say how many follow."""
     shown, rest = [clean_name(name) for name in names[:MOST_NAMED]], len(names) - MOST_NAMED
     return "; ".join([*shown, f"and {rest} more"] if rest > 0 else shown)
 

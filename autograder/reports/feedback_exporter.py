@@ -126,12 +126,12 @@ def is_stale(course: Course, student: str, lesson: str) -> bool:
     return not page.is_file() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns
 
 
-def renew_penalties(course: Course, lesson: str) -> dict[str, tuple[float, float]]:
+def renew_penalties(course: Course, lesson: str, student: str = "") -> dict[str, tuple[float, float]]:
     """Apply the rule for late work anew, as `Recorder.renew_penalties` does, and outdate the pages."""
     with Recorder(course) as recorder:
-        changed = recorder.renew_penalties(lesson)
-    for student in changed:
-        outdate(course, student, lesson)
+        changed = recorder.renew_penalties(lesson, student)
+    for each in changed:
+        outdate(course, each, lesson)
     return changed
 
 

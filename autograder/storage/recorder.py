@@ -111,14 +111,16 @@ class Recorder:
         taken = self._late.plugin_inst.late_submission_penalty(student, score, late) if late else None
         return min(max(taken or 0.0, 0.0), score)  # within the limits that nbgrader sets
 
-    def renew_penalties(self, lesson: str) -> dict[str, tuple[float, float]]:
-        """Apply the rule for late work to the scores, the due date and the time stamps as they are now.
+    def renew_penalties(self, lesson: str, student: str = "") -> dict[str, tuple[float, float]]:
+        """Apply the rule for late work, for all or one, to scores, due date and time stamps as they are now.
 
         A person may have changed them since an attempt was recorded. Returns the points taken off before and
         now, by student, where they differ.
         """
         changed = {}
         for row in self.book.notebook_submissions(lesson, lesson):
+            if student and row.student.id != student:
+                continue
             submission = Submission(self.course, row.student.id, lesson, "")
             if submission.folder.is_dir():
                 row.assignment.timestamp = submission_time(submission)

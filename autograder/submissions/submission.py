@@ -188,7 +188,8 @@ def of_no_lesson(course: Course) -> str:
 def misplaced(course: Course) -> str:
     """List notebooks in `submitted` that lie in no lesson's folder, and so are nobody's; '' for none."""
     paths = [*course.submitted.glob("*.ipynb"), *course.submitted.glob("*/*.ipynb")]
-    return listed(sorted(str(path.relative_to(course.submitted)) for path in paths if path.is_file()))
+    found = sorted(path.relative_to(course.submitted) for path in paths if path.is_file())
+    return listed([str(path) for path in found if not str(path).startswith(".")])
 
 
 def look_alike(course: Course, others: Iterable[str] = ()) -> str:

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from filelock import FileLock, Timeout
 from watchfiles import watch as file_changes
 
+from autograder.grading.grade_submission import Result
 from autograder.grading.loop import GradingLoop
 from autograder.grading.pool import DEATHS, Pool
 from autograder.model.attempt import Attempt
@@ -70,7 +70,7 @@ class Turn:
     loop: GradingLoop
     submission: Submission
     slow: bool
-    future: "Future[Any] | None" = None
+    future: "Future[Result] | None" = None
     attempt: Attempt | None = None
     begun: float = 0.0  # on the monotonic clock
     seconds: float = 0.0  # used before
@@ -111,7 +111,7 @@ class ArrivalGrader:
             turn = Turn(arrival, loop, submission, slow, begun=begun)
             newest = AttemptLog(self.course.reports).last(arrival.student, arrival.lesson)
             if loop.is_settled(submission, newest):
-                renew_penalties(self.course, arrival.lesson)  # its time may have changed
+                renew_penalties(self.course, arrival.lesson, arrival.student)  # its time may have changed
                 return self._finish(turn, None)
         self.turns[arrival.student] = turn
         self._advance()
@@ -276,8 +276,9 @@ class Watch:
         else:
             self.uploads.forget(done.arrival)
             self.tell(done)
-            for line in without_time(self.grader.course, done.arrival.lesson, [done.arrival.student]):
-                self._note_once(line)
+            with plain_io_errors(self.grader.course):
+                for line in without_time(self.grader.course, done.arrival.lesson, [done.arrival.student]):
+                    self._note_once(line)
 
     @contextmanager
     def _noting_problems(self, *, once: bool) -> Iterator[None]:

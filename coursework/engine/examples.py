@@ -113,9 +113,9 @@ class ExampleSet:
         signatures = [sign(seen, example.expected) for seen, example in pairs]
         same = [each for each in self.mistakes if matching(signatures, each.signatures)]
         exact = same[0] if same else None
-        if exact and len(exact.titles) > 1 and not any(map(_tells, got, self.examples)):
-            exact = None  # whatever loses the result looks like this
         single = [each for each in self.mistakes if each.either or len(each.titles) == 1]
+        if exact and exact not in single and not any(map(_tells, got, self.examples)):
+            exact = None  # whatever loses the result looks like this
         known = exact
         if exact is None or exact not in single:
             parts = [each for each in single if exact is None or each.titles[0] in exact.titles]

@@ -106,7 +106,7 @@ def _undefined(lacking: str, runs: CellRuns) -> tuple[str, str] | None:
     if own := next((each for each in runs.exercises if each.name == lacking), None):
         return runs.undefined(own), lacking
     asked = runs.own_exercise()
-    if asked and not asked.stand_in and len(lacking) == 1:
+    if asked and not asked.stand_in and re.search(rf"[\"']:\s*{re.escape(lacking)}\s*[,}}\n]", runs.source):
         return UNQUOTED.format(name=lacking), ""
     return _needs(lacking, runs) if lacking in runs.lacking else None
 

@@ -73,7 +73,9 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     if named := [said for _, said in left if said]:
         points, total = sum(worth for worth, said in left if said), sum(worth for worth, _ in left)
         yield UNANSWERED.format(names=", ".join(named), points=points, total=total)
-    wrong = [each.exercise.name for each in glance(file, names, runs).states if each.mark == WRONG]
+    wrong = [
+        each.exercise.called.strip("`") for each in glance(file, names, runs).states if each.mark == WRONG
+    ]
     if wrong:
         yield NOT_RIGHT.format(names=", ".join(wrong))
     if named or wrong:

@@ -160,7 +160,7 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     card = _tried(examples, exercise, names)
     runs = runs_of(names)
     if card.passed and runs and exercise and (message := runs.failing.get(exercise.id)):
-        return replace(card, passed=False, headline=TEST_FAILS, title=message)
+        return replace(card, passed=False, mark=WRONG, headline=TEST_FAILS, title=message)
     return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
 
 
@@ -206,7 +206,7 @@ def _form(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str,
     if exercise.written:
         file = notebook_file(names)
         saved = saved_cells(file).get(exercise.id, "") if file else ""
-        unwritten = file is not None and digest_of(saved) == exercise.skeleton
+        unwritten = file is not None and (not saved.strip() or digest_of(saved) == exercise.skeleton)
         return (OPEN, NOT_IN_WORDS, "") if unwritten else (FILLED, IN_WORDS, UNCHECKED)
     return _not_to_be_tried(exercise.name, exercise, names) or _form_of(exercise, names)
 
@@ -264,7 +264,7 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     title, hint = ("", "") if card.known else missed(examples, answer)
     if title:
         headline = UNTRAINED if card.passed else card.headline
-        card = replace(card, passed=False, headline=headline, title=title, hint=hint)
+        card = replace(card, passed=False, mark=WRONG, headline=headline, title=title, hint=hint)
     return replace(card, printed=said.getvalue())
 
 

@@ -30,9 +30,7 @@ from coursework.exclusions import excluded
 from coursework.instant.exercises import PublicExercise
 from coursework.instant.sources import cell_of, refused
 
-SECONDS: Final = (
-    2.0  # of processor time for one search: a layer with its examples takes 20 ms for each change
-)
+SECONDS: Final = 2.0  # of processor time for one search: a change of a layer takes 20 ms
 LATEST: Final = 5.0  # seconds by the clock, after which a fork is ended
 FOR_ONE: Final = 0.05  # what a change may take on an example, besides some times what the answer takes
 TIMES_ITS_OWN: Final = 3.0
@@ -102,6 +100,8 @@ class _Trial:
                     first = first or change
                     yield change.edits
             for edit in elsewhere(first.edits[0], self._cell) if first and len(first.edits) == 1 else ():
+                if time.process_time() - began > SECONDS:
+                    break
                 if self._passes(edit.apply(self._cell.source)):
                     yield (edit,)
 

@@ -239,7 +239,7 @@ def test_what_a_visible_test_rejects_is_not_right(lab: Lab) -> None:
     lab("self-attention-head", answer)
     assert "✓ SelfAttentionHead" in said(lab("demo-27"))
     assert "Expected the weights" in said(lab("self-attention-head-test"))
-    assert "but a visible test fails: Expected the weights" in said(lab("demo-27"))
+    assert "✗ SelfAttentionHead: right on its examples, but a visible test fails" in said(lab("demo-27"))
     lab("self-attention-head", right)
     assert "✓ SelfAttentionHead" in said(lab("demo-27"))
 
@@ -359,6 +359,7 @@ def test_a_letter_without_quotes_is_one_line(lab: Lab) -> None:
     """In a dictionary of answers; the exercise has to be corrected, and nothing lacks."""
     told = said(lab("attention-shapes", "answers = {'why_scale': D}"))
     assert told == 'D is not defined. An answer by its letter is text, in quotes: "D".'
+    assert "in quotes" not in said(lab("attention-shapes", "answers = {'scores': (B, 6, 9)}"))
 
 
 def test_an_exercise_of_another_lesson_is_told_as_that(lab: Lab) -> None:

@@ -37,7 +37,7 @@ def others_are_full(report: Report, but: str) -> bool:
 @pytest.mark.parametrize(
     ("cell", "outcome", "said"),
     [
-        ("def softmax(x, dim=-1):\n    return x.nope()", Outcome.ERROR, "no attribute `nope`"),
+        ("def softmax(x, dim=-1):\n    return x.nope()", Outcome.ERROR, "A tensor has no `nope`"),
         ("def softmax(x, dim=-1)\n    return x", Outcome.ERROR, "SyntaxError"),
         ("def soft_max(x, dim=-1):\n    return x", Outcome.FAILED, "There is no `softmax`"),
         ("def softmax(x, dim=-1):\n    pass", Outcome.FAILED, "is None"),

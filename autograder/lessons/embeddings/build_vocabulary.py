@@ -90,7 +90,7 @@ exercise = ExerciseChecks(
           separates=("alphabet-only", "as-met", "by-length", "cut-before-counting", "lower-case",
                      "white-space-dropped")),
     Check("nothing", "no tokens at all: the special tokens are still there", lambda _: call([]), weight=0.5),
-    arguments(lambda d: call(["tide", "bell", "tide", *_counted(d, 3, 2, 1)]), *EXPLAINERS,
+    arguments(lambda d: call(["tide", "wave", "tide", *_counted(d, 3, 2, 1)]), *EXPLAINERS,
               names=["tokens"], any_form=True),
     *properties(lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)),
                 sizes=lambda d: [call(["key"]), call(d.shuffled(MANY))], strided=False),
