@@ -120,10 +120,9 @@ class Inbox:
         for entry in _folders(self.folder):
             inside = [*_folders(Path(entry.path), MOST_FILES)]
             if len(loose) < MOST_FILES:
+                folders = {each.name for each in inside}
                 names = (name for name, *_ in _state(Path(entry.path)) if name.endswith(".ipynb"))
-                loose += [
-                    f"{entry.name}/{name}" for name in names if name not in {each.name for each in inside}
-                ]
+                loose += [f"{entry.name}/{name}" for name in names if name not in folders]
             lessons = [each for each in inside if each.name in self.lessons]
             if len(mistyped) < MOST_FILES:
                 mistyped += [f"{entry.name}/{each.name}" for each in inside if each not in lessons]

@@ -77,7 +77,7 @@ class Card:
         where: where a small change would do, or how to ask for that, or where an exception was raised.
         blamed: the lines that `where` is about, with their numbers.
         may_search: whether the code runs and only its results are wrong: a small change may mend that.
-        mark: "✓" or "✗"; "○" or "●" where nothing was tried, see `coursework.instant.exercises`.
+        sign: one that is given, such as "○" or "●" where nothing was tried; "" for that of right or wrong.
     """
 
     name: str
@@ -92,12 +92,12 @@ class Card:
     where: str = field(default="", repr=False)
     blamed: Sequence[tuple[int, str]] = field(default=(), repr=False)
     may_search: bool = field(default=False, repr=False)
-    mark: str = ""
+    sign: str = ""
 
-    def __post_init__(self) -> None:
-        """Give the card the mark of right and wrong, where it is given none."""
-        if not self.mark:
-            object.__setattr__(self, "mark", DONE if self.passed else WRONG)
+    @property
+    def mark(self) -> str:
+        """The sign before the name: that which is given, or else "✓" or "✗"."""
+        return self.sign or (DONE if self.passed else WRONG)
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed the card already, also as the last line of a cell."""

@@ -97,7 +97,7 @@ def check(
         else:
             shown = _glance(names) if answer is None else _asked(name, names, where=where)
     except Exception as problem:
-        shown = Card(name, False, "not checked.", FAULT.format(kind=type(problem).__name__), mark=OPEN)
+        shown = Card(name, False, "not checked.", FAULT.format(kind=type(problem).__name__), sign=OPEN)
     with contextlib.suppress(Exception):
         _show(shown)
     return shown
@@ -152,15 +152,15 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     if examples is None:
         if exercise:
             mark, headline, title = _form(exercise, names)
-            return Card(name, False, headline, title, mark=mark)
+            return Card(name, False, headline, title, sign=mark)
         return Card(name, False, "no such exercise.", f"{meant(name)}{UNKNOWN}")
     if problem := _not_to_be_tried(examples.name, exercise, names):
         mark, headline, title = problem
-        return Card(examples.name, False, headline, title, mark=mark)
+        return Card(examples.name, False, headline, title, sign=mark)
     card = _tried(examples, exercise, names)
     runs = runs_of(names)
     if card.passed and runs and exercise and (message := runs.failing.get(exercise.id)):
-        return replace(card, passed=False, mark=WRONG, headline=TEST_FAILS, title=message)
+        return replace(card, passed=False, headline=TEST_FAILS, title=message)
     return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
 
 
@@ -247,7 +247,7 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     called: list[str] = []
     got: list[Observation] = []
     if not ALONE.acquire(timeout=WAIT):
-        return Card(examples.name, False, "not tried.", STILL_WRITING, mark=OPEN)
+        return Card(examples.name, False, "not tried.", STILL_WRITING, sign=OPEN)
     try:
         with excluded(excludes, called.append) if excludes else contextlib.nullcontext():
             for each in examples.examples:
@@ -264,7 +264,7 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     title, hint = ("", "") if card.known else missed(examples, answer)
     if title:
         headline = UNTRAINED if card.passed else card.headline
-        card = replace(card, passed=False, mark=WRONG, headline=headline, title=title, hint=hint)
+        card = replace(card, passed=False, headline=headline, title=title, hint=hint)
     return replace(card, printed=said.getvalue())
 
 
@@ -283,7 +283,7 @@ def _own_mistake(card: "Card", examples: Any, exercise: PublicExercise, names: M
     first = earlier[0].name
     if again.passed:
         title = EARLIER.format(name=exercise.name, first=first)
-        return Card(exercise.name, False, RIGHT_BUT.format(first=first), title, waits_for=first, mark=OPEN)
+        return Card(exercise.name, False, RIGHT_BUT.format(first=first), title, waits_for=first, sign=OPEN)
     return replace(again, headline=f"{again.headline} {ALSO.format(first=first)}")
 
 
