@@ -20,7 +20,7 @@ from autograder.model.exercise import Exercise
 
 COURSE = Course(ROOT)
 LESSONS = COURSE.lessons()
-PAIRS = 6  # a sample: in many pairs, one edit removes the other's place
+PAIRS = 20  # a sample: in many pairs, one edit removes the other's place
 SUBMISSIONS = 2  # a sample: each mistake alone is tried in this process
 ORACLES = {name: Oracle(load_lesson(COURSE, name), KEY) for name in LESSONS}
 EXERCISES = [
