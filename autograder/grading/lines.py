@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence, Set
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Final
 
 from cachetools import LRUCache
@@ -17,7 +18,8 @@ from autograder.model.report import ExerciseReport, NamedMistake, Outcome, Wrong
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.differences import difference
-from autograder.search.donors import donor_edits
+from autograder.search.donors import donor_edits, script_edits
+from autograder.search.right_answers import most_alike
 from autograder.search.search import Further, Plan, Search, World
 from autograder.search.suspects import KNOWN, lines_of_mistake
 from autograder.search.titles import title
@@ -30,6 +32,7 @@ from coursework.source_rules import first_refusal
 KEPT: Final = 1000  # results: in a class, answers recur to the letter
 RUNS: Final = "runs"  # what is told of a cell that raised
 NEAR: Final = 1.5  # what a part of the model answer may cost to be tried before all else
+OF_ANOTHER: Final = 2.2  # what a part of another right answer may cost alone: more would be half an answer
 PREPARE_SECONDS: Final = 5.0  # of processor time, for the cells before an answer
 
 
@@ -190,7 +193,10 @@ def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None
     near = [each for each in parts if each.cost <= NEAR]
 
     def further() -> Further:
+        scripts = [script_edits(cell, right) for right in most_alike(exercise, cell)]
         generic = generic_edits(cell)
-        return ranked([*parts[len(near) :], *generic]), [*everywhere(ranked(generic), cell)]
+        others = [each for each in chain(*scripts) if each.cost <= OF_ANOTHER]
+        single = [*parts[len(near) :], *others, *generic]
+        return Further(ranked(single), [*everywhere(ranked(generic), cell)], scripts)
 
     return Plan(ranked(near), script, further, lambda edit: elsewhere(edit, cell), known)

@@ -101,7 +101,7 @@ def choice(right: str, feedback: Mapping[str, str]) -> Judge:
             return _not_answered(seen, "a letter in quotes")
         letter = given.strip().strip("().").lower()
         options = ", ".join(sorted({right, *feedback}))
-        unknown = f"Your answer is not one of the options ({options})."
+        unknown = f"Your answer is not one of the options ({options.upper()})."
         return PASSED if letter == right.lower() else failed(said.get(letter, unknown))
 
     return judge

@@ -50,8 +50,8 @@ class AskForDefaults(AskWithArguments):
     """Leave arguments out, twice, and then pass each with its default and with another value.
 
     `defaults` holds these two values for each argument, `given` all of it in this order. What is read for
-    each argument is "default", "another default", or "unused" if the other value changes nothing. Nothing is
-    held against an answer that gives two results for the same call.
+    each argument is "default", "another default", "no result" if a call gives None, or "unused" if the other
+    value changes nothing. Nothing is held against an answer that gives two results for the same call.
     """
 
     defaults: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -67,6 +67,7 @@ class AskForDefaults(AskWithArguments):
         found = {}
         for name, default, other in zip(self.defaults, rest[::2], rest[1::2], strict=True):
             used = "unused" if _alike(left_out, other) else "default"
+            used = "no result" if None in left_out else used
             found[name] = used if _alike(left_out, default) else "another default"
         return found
 

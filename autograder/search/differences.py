@@ -36,7 +36,7 @@ def statement_kind(cell: Cell, mine: ast.stmt, right: ast.stmt) -> str:
 
 def parts(mine: ast.expr, right: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
     """Yield the smallest parts in which two expressions differ, side by side."""
-    if ast.dump(mine) == ast.dump(right):
+    if dumped(mine) == dumped(right):
         return
     pairs = None if _calls_on(mine, right) or _calls_on(right, mine) else _children(mine, right)
     if pairs is None:
@@ -61,10 +61,10 @@ def _children(mine: ast.expr, right: ast.expr) -> list[tuple[ast.expr, ast.expr]
                     pairs.append((a, b))
                 elif isinstance(a, ast.keyword) and isinstance(b, ast.keyword) and a.arg == b.arg:
                     pairs.append((a.value, b.value))
-                elif not (isinstance(a, ast.AST) and isinstance(b, ast.AST) and ast.dump(a) == ast.dump(b)):
+                elif not (isinstance(a, ast.AST) and isinstance(b, ast.AST) and dumped(a) == dumped(b)):
                     return None
         elif isinstance(one, ast.AST) and isinstance(other, ast.AST):
-            if ast.dump(one) != ast.dump(other):
+            if dumped(one) != dumped(other):
                 return None
         elif one != other:
             return None
@@ -79,7 +79,8 @@ def kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
         (_is_constant(mine), f"another {label(cell, mine)}"),
         (_calls_on(right, mine), "one call more"),
         (_calls_on(mine, right), "one call fewer"),
-        (isinstance(mine, ast.UnaryOp) and old[1:] == new, "another sign"),
+        (_without_operator(mine, new, ast.USub, ast.UAdd), "another sign"),
+        (_without_operator(mine, new, ast.Invert, ast.Not), "the opposite of a value"),
         (isinstance(mine, ast.Name) and isinstance(right, (ast.Name, ast.Attribute)), "another variable"),
         (isinstance(mine, ast.Attribute) and same and old.startswith("self."), "another attribute of `self`"),
         (_is_other_method(cell, mine, right), f"another call than `{getattr(mine, 'attr', '')}`"),
@@ -100,13 +101,20 @@ def _is_constant(node: ast.expr) -> bool:
     return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
+def _without_operator(mine: ast.expr, new: str, *operators: type[ast.unaryop]) -> bool:
+    """Return whether an expression is another one behind an operator of some kinds."""
+    return (
+        isinstance(mine, ast.UnaryOp) and isinstance(mine.op, operators) and ast.unparse(mine.operand) == new
+    )
+
+
 def _is_other_method(cell: Cell, mine: ast.expr, right: ast.expr) -> bool:
     """Return whether the name of what is called differs, and nothing before it."""
     if not (isinstance(mine, ast.Attribute) and isinstance(right, ast.Attribute)):
         return False
     parent = cell.parents.get(mine)
     called = isinstance(parent, ast.Call) and parent.func is mine
-    return called and ast.dump(mine.value) == ast.dump(right.value)
+    return called and dumped(mine.value) == dumped(right.value)
 
 
 def _calls_on(call: ast.expr, inner: ast.expr) -> bool:
@@ -114,7 +122,7 @@ def _calls_on(call: ast.expr, inner: ast.expr) -> bool:
     if not isinstance(call, ast.Call):
         return False
     object_of = [call.func.value] if isinstance(call.func, ast.Attribute) else []
-    return any(ast.dump(each) == ast.dump(inner) for each in [*call.args, *object_of])
+    return any(dumped(each) == dumped(inner) for each in [*call.args, *object_of])
 
 
 def _other_call(mine: ast.expr, right: ast.expr) -> str:
@@ -123,6 +131,12 @@ def _other_call(mine: ast.expr, right: ast.expr) -> str:
     if callee(mine) and callee(mine) == callee(right):
         return f"other arguments of `{callee(mine)}`"
     return f"another call than `{callee(mine)}`" if callee(mine) else "another call"
+
+
+@lru_cache(maxsize=20_000)
+def dumped(node: ast.AST) -> str:
+    """Return the structure of a part of a program as text. No part is changed once it has been compared."""
+    return ast.dump(node)
 
 
 @lru_cache(maxsize=20_000)

@@ -11,9 +11,10 @@ import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Final
 
-from autograder.search.differences import kind, parts, split, statement_kind
+from autograder.search.differences import dumped, kind, parts, split, statement_kind
 from coursework.edits.cell import OUT, Cell, CodeEdit, is_set
 from coursework.edits.statements import inserted
 
@@ -59,10 +60,7 @@ def donor_edits(cell: Cell, right: Cell) -> tuple[list[CodeEdit], list[CodeEdit]
     """Return the edits that bring parts of a right answer in, and those that together make it of the cell."""
     single: list[CodeEdit] = []
     whole: list[CodeEdit] = []
-    attributes: dict[str, str] = {}
-    for mine, other in functions_alike(cell, right):
-        pairing, script = _nearest(cell, mine, other, attributes)
-        attributes |= pairing.attributes
+    for pairing, script in _scripts(cell, right):
         single += script
         single += _whole_statements(cell, pairing)
         single += _elsewhere(cell, pairing)
@@ -70,6 +68,20 @@ def donor_edits(cell: Cell, right: Cell) -> tuple[list[CodeEdit], list[CodeEdit]
         single += _missing(cell, pairing)
         whole += script
     return single, whole
+
+
+def script_edits(cell: Cell, right: Cell) -> list[CodeEdit]:
+    """Return the edits that together make a right answer of the cell, each as small as it can be."""
+    return [edit for _, script in _scripts(cell, right) for edit in script]
+
+
+def _scripts(cell: Cell, right: Cell) -> Iterator[tuple[Pairing, list[CodeEdit]]]:
+    """Yield the functions of a cell paired with those of a right answer, and the changes between the two."""
+    attributes: dict[str, str] = {}
+    for mine, other in functions_alike(cell, right):
+        pairing, script = _nearest(cell, mine, other, attributes)
+        attributes |= pairing.attributes
+        yield pairing, script
 
 
 def _nearest(
@@ -233,10 +245,12 @@ def _aligned(pairing: Pairing) -> list[tuple[int, int]]:
     return found
 
 
+@lru_cache(maxsize=20_000)  # a function is paired with one form of a right one after the other
 def _alike(one: tuple[str, ...], other: tuple[str, ...]) -> float:
     return SequenceMatcher(None, one, other, autojunk=False).ratio()
 
 
+@lru_cache(maxsize=5_000)
 def _tokens(node: ast.AST) -> tuple[str, ...]:
     return split(ast.unparse(node))
 
@@ -320,7 +334,7 @@ def _differences(cell: Cell, mine: ast.stmt, right: ast.stmt) -> Iterator[CodeEd
     match mine, right:
         case (ast.Assign(targets=[one], value=old), ast.Assign(targets=[two], value=new)):
             yield from _smallest(cell, old, new)
-            if ast.dump(_loaded(one)) != ast.dump(_loaded(two)):
+            if dumped(_loaded(one)) != dumped(_loaded(two)):
                 yield _replaced(cell, one, _loaded(two))
         case (ast.Return(value=ast.expr() as old), ast.Return(value=ast.expr() as new)):
             yield from _smallest(cell, old, new)
@@ -333,7 +347,7 @@ def _differences(cell: Cell, mine: ast.stmt, right: ast.stmt) -> Iterator[CodeEd
         case (ast.With(items=[old_item]), ast.With(items=[new_item])):
             yield from _smallest(cell, old_item.context_expr, new_item.context_expr)
         case _ if isinstance(mine, SIMPLE) and isinstance(right, SIMPLE):
-            if ast.dump(mine) != ast.dump(right):
+            if dumped(mine) != dumped(right):
                 yield _statement(cell, mine, right, 0.0)
 
 
@@ -422,17 +436,27 @@ def _cost(cell: Cell, mine: ast.expr | ast.stmt, right: ast.AST) -> float:
     """
     one, other = _tokens(mine), _tokens(right)
     function = cell.function_of(mine)
-    arguments = {arg.arg for arg in _arguments(function)} if function else set()
-    before, after = (
-        {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
-        for tree in (mine, right)
-    )
-    assigned = {node.id for node in ast.walk(function) if is_set(node)} if function else set()
-    unused = len((before - after) & (assigned - arguments))
+    unused = len((_used(mine) - _used(right)) & _locals(function)) if function else 0
     same = sum(
         block.size for block in SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
     )
     return BEGIN + EACH_TOKEN * max(len(one) - same, len(other) - same) + UNUSED * unused
+
+
+@lru_cache(maxsize=5_000)
+def _used(tree: ast.AST) -> set[str]:
+    """Return the names that a part of a program uses."""
+    return {
+        each.id for each in ast.walk(tree) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)
+    }
+
+
+@lru_cache(maxsize=100)
+def _locals(function: Function) -> set[str]:
+    """Return the variables of a function that are no arguments."""
+    return {each.id for each in ast.walk(function) if is_set(each)} - {
+        each.arg for each in _arguments(function)
+    }
 
 
 def _replaced(cell: Cell, mine: ast.expr, right: ast.expr, more: float = 0.0) -> CodeEdit:

@@ -29,7 +29,7 @@ from coursework.engine.observe import observed
 
 MOST_TRIED: Final = 6000  # changes
 MOST_ASKED: Final = 5  # checks that the answer fails again, before any change is tried
-MOST_PROVED: Final = 12  # changes that are tried on every check
+MOST_PROVED: Final = 30  # changes that are tried on every check
 MOST_ENDINGS: Final = 30  # forks that a change may end
 SHARE_OF_SINGLES: Final = 0.7  # of the time, before any two edits are tried together
 SHARE_OF_KNOWN: Final = 0.6  # for two edits where two known mistakes seem to be
@@ -45,9 +45,15 @@ TIMES_ITS_OWN: Final = 3.0
 LONGEST_SECONDS: Final = 1.0
 
 Question = tuple[Check, TestInput]
-Further = tuple[
-    Sequence[CodeEdit], Sequence[tuple[CodeEdit, ...]]
-]  # single edits, and some to be made together
+
+
+@dataclass(frozen=True)
+class Further:
+    """What is tried of an answer later: single edits, those that are `alike` together, and more scripts."""
+
+    single: Sequence[CodeEdit]
+    alike: Sequence[tuple[CodeEdit, ...]]
+    scripts: Sequence[Sequence[CodeEdit]]
 
 
 @dataclass(frozen=True)
@@ -119,11 +125,14 @@ class Search:
                 found += self._singles(source, [(each,) for each in tried.near])
                 if not found and not self._is_over():
                     together = self._least(source, tried.script)
-                    further, alike = tried.further()
-                    edits = sorted([*tried.near, *further], key=lambda each: each.cost)
+                    further = tried.further()
+                    edits = sorted([*tried.near, *further.single], key=lambda each: each.cost)
                     found += self._where_known(source, edits, tried.known)
                     if not found:
-                        found += self._singles(source, [*((each,) for each in further), *alike]) or together
+                        single = [(each,) for each in further.single]
+                        found += self._singles(source, [*single, *further.alike]) or together
+                    for script in further.scripts:
+                        found += [] if found else self._least(source, script)
                     found += [] if found else self._pair(source, self._beside_halves(edits))
                     found += [] if found else self._pair(source, combinations(edits[:MOST_PAIRED], 2))
                 if found and len(found[0].edits) == 1:

@@ -15,6 +15,7 @@ sum mean prod max
 std var
 cumsum cumprod
 exp log sqrt rsqrt square abs
+log log2 log10 log1p
 sin cos
 zeros ones rand randn
 zeros_like ones_like rand_like randn_like
@@ -45,6 +46,9 @@ list tuple
 masked_fill masked_fill_ masked_scatter
 maximum minimum
 index find
+get setdefault
+scatter scatter_add
+scatter_ scatter_add_
 add sub mul div
 transpose swapaxes
 float32 float64 long int64 bool int32 float16
@@ -87,13 +91,14 @@ KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
     "cross_entropy": ("ignore_index=pad_id", "reduction='sum'"),
     "enumerate": ("start=1",),
     "repeat_interleave": ("dim=-1", "dim=0"),
+    "squeeze": ("dim=-1", "dim=1", "dim=0"),
 }
 # What an expression is given, or given to; {} is the expression.
 METHODS: Final = (
     ("{}.transpose(-2, -1)", "a transpose"), ("{}.transpose(1, 2)", "a transpose"),
-    ("{}.transpose(0, 1)", "a transpose"), ("{}.unsqueeze(1)", "another dimension of size 1"),
-    ("{}.unsqueeze(-1)", "another dimension of size 1"), ("{}.unsqueeze(0)", "another dimension of size 1"),
-    ("{}.unsqueeze(-2)", "another dimension of size 1"), ("{}.squeeze(-1)", "one dimension fewer"),
+    ("{}.transpose(0, 1)", "a transpose"), ("{}.unsqueeze(1)", "one dimension of size 1 more"),
+    ("{}.unsqueeze(-1)", "one dimension of size 1 more"), ("{}.unsqueeze(0)", "one dimension of size 1 more"),
+    ("{}.unsqueeze(-2)", "one dimension of size 1 more"), ("{}.squeeze(-1)", "one dimension fewer"),
     ("{}.squeeze(0)", "one dimension fewer"), ("{}.squeeze(1)", "one dimension fewer"),
     ("{}.contiguous()", "one call more"), ("{}.clone()", "a copy"), ("{}.detach()", "one call more"),
     ("{}.float()", "another dtype"), ("{}.long()", "another dtype"), ("{}.bool()", "another dtype"),
@@ -104,19 +109,20 @@ METHODS: Final = (
 )  # fmt: skip
 FUNCTIONS: Final = (
     ("math.sqrt({})", "one call more"), ("torch.sqrt({})", "one call more"), ("-{}", "another sign"),
-    ("{} + 1", "another number"), ("{} - 1", "another number"), ("{} ** 2", "another power"),
-    ("{} ** 0.5", "another power"), ("1 / {}", "the inverse"), ("2 * {}", "another factor"),
-    ("{} / 2", "another factor"), ("~{}", "the opposite of a value"),
+    ("{} + 1", "one operand more"), ("{} - 1", "one operand more"), ("{} ** 2", "one power more"),
+    ("{} ** 0.5", "one power more"), ("1 / {}", "the inverse"), ("2 * {}", "one factor more"),
+    ("{} / 2", "one factor more"), ("~{}", "the opposite of a value"),
     ("not {}", "the opposite of a value"),
     ("torch.exp({})", "one call more"), ("torch.log({})", "one call more"), ("len({})", "one call more"),
     ("int({})", "another type"), ("list({})", "another type"), ("set({})", "another type"),
     ("sorted({})", "another order"), ("{} is not None", "another condition"),
     ("{} is None", "another condition"),
     ("torch.relu({})", "one call more"), ("nn.ModuleList({})", "another type"),
-    ("nn.Parameter({})", "another type"), ("{}[0]", "another index"), ("{}[1]", "another index"),
-    ("{}[-1]", "another index"), ("{}[:, -1]", "another index"), ("{}[:, None]", "another index"),
-    ("{}[..., None]", "another index"), ("{}[None]", "another index"), ("{}[:-1]", "another slice"),
-    ("{}[1:]", "another slice"), ("{}[:, :-1]", "another slice"), ("{}[:, 1:]", "another slice"),
+    ("nn.Parameter({})", "another type"), ("{}[0]", "one index more"), ("{}[1]", "one index more"),
+    ("{}[-1]", "one index more"), ("{}[:, -1]", "one index more"), ("{}[:, None]", "one index more"),
+    ("{}[..., None]", "one index more"), ("{}[None]", "one index more"), ("{}[:-1]", "one slice more"),
+    ("{}[1:]", "one slice more"), ("{}[:, :-1]", "one slice more"), ("{}[:, 1:]", "one slice more"),
+    ("{}[::-1]", "another order"),
 )  # fmt: skip
 SHAPES: Final = frozenset({"view", "reshape", "permute", "expand", "repeat"})
 MOST_ARGUMENTS: Final = 4
@@ -202,6 +208,9 @@ def _arguments(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
         named = [*node.keywords, ast.keyword(name, more)]
         new = ast.Call(node.func, given, named)
         yield cell.edit(node, new, "one argument more", 2.7 + 0.08 * rank, at)
+    for rank, name in enumerate(each for each in cell.attributes_of_self(node) if f"self.{each}" not in used):
+        named = [*node.keywords, ast.keyword(name, ast.Name(f"self.{name}"))]
+        yield cell.edit(node, ast.Call(node.func, given, named), "one argument more", 2.6 + 0.08 * rank, at)
     if callee(node) in ("transpose", "swapaxes") and len(given) == 2:
         for pair in ("-2, -1", "1, 2", "0, 1", "2, 3"):
             numbers = ast.parse(f"f({pair})", mode="eval").body
@@ -252,6 +261,14 @@ def _shapes(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
     if callee(node) not in SHAPES or not isinstance(node.func, ast.Attribute):
         return
     given = node.args
+    if callee(node) in ("view", "reshape", "expand"):
+        for index, each in enumerate(given):
+            any_size = [*given[:index], ast.Constant(-1), *given[index + 1 :]]
+            yield cell.edit(node, _with(node, any_size), "another size", 1.7, each)
+    if callee(node) == "repeat" and len(times := [each for each in given if ast.unparse(each) != "1"]) == 1:
+        each_time = ast.Attribute(node.func.value, "repeat_interleave", ast.Load())
+        numbers: list[ast.expr] = [times[0], ast.Constant(given.index(times[0]))]
+        yield cell.edit(node, ast.Call(each_time, numbers, []), "another call than `repeat`", 1.4)
     for first, second in combinations(range(len(given)), 2):
         order = [*given]
         order[first], order[second] = order[second], order[first]

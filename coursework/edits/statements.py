@@ -28,6 +28,7 @@ def statement_edits(cell: Cell) -> Iterator[CodeEdit]:
             yield from _exchanged(cell, above, below)
             yield from _into(cell, above, below)
         yield from _moved_far(cell, block)
+        yield from _whatever_happens(cell, block)
     for node in cell.nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             yield from _put_in(cell, node)
@@ -128,6 +129,9 @@ def _turned(cell: Cell, statement: ast.stmt) -> Iterator[CodeEdit]:
                     added = ast.unparse(ast.AugAssign(target, other(), value))
                     yield CodeEdit(((*span, added),), first, last, "another assignment", 1.7)
             yield from _other_target(cell, statement, target)
+        case ast.Assign(targets=[_, *_] as targets, value=ast.Call()):
+            apart = "\n".join(f"{ast.unparse(each)} = {cell.text(statement.value)}" for each in targets)
+            yield CodeEdit(((*span, _under(apart, statement)),), first, last, "an object for each", 1.6)
         case ast.If(test=test):
             new = ast.UnaryOp(ast.Not(), test)
             yield cell.edit(test, new, "the opposite condition", 1.2)
@@ -196,6 +200,21 @@ def _moved_far(cell: Cell, block: list[ast.stmt]) -> Iterator[CodeEdit]:
             at = inserted(cell, block, index, _text(cell, statement), 3.4)
             if statement not in block[max(0, index - 1) : index + 1]:
                 yield CodeEdit((gone, *at.changes), first, last, "the statement in another place", 3.4)
+
+
+def _whatever_happens(cell: Cell, block: list[ast.stmt]) -> Iterator[CodeEdit]:
+    """Yield the end of a block in a `finally`, so that it runs even where a statement before it raises."""
+    done = block[:-1] if isinstance(block[-1], ast.Return) else block
+    for end in range(1, len(done)):
+        for begin in range(end):
+            tried, last = done[begin:end], done[end:]
+            texts = ["\n".join(_text(cell, each) for each in some) for some in (tried, last)]
+            first, second = (textwrap.indent(text, "    ") for text in texts)
+            text = _under(f"try:\n{first}\nfinally:\n{second}", tried[0])
+            span = cell.span(tried[0])[0], cell.span(last[-1])[1]
+            lines = last[0].lineno, last[-1].end_lineno or last[-1].lineno
+            cost = 3.0 + 0.05 * (end - begin)
+            yield CodeEdit(((*span, text),), *lines, "an end that always runs", cost)
 
 
 def _out_of(cell: Cell, statement: ast.stmt, block: list[ast.stmt]) -> Iterator[CodeEdit]:

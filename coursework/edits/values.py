@@ -19,6 +19,7 @@ LABELS: Final = (
     (ast.Slice, "slice"), (ast.Subscript, "index"), (ast.arguments, "default value"),
     (ast.If, "condition"), (ast.IfExp, "condition"), (ast.While, "condition"),
 )  # fmt: skip
+REPEATED: Final = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
 DIMENSIONS: Final = (-1, 0, 1, -2, 2, 3, -3)
 MOST_TERMS: Final = 4  # of an einsum that are exchanged letter by letter
 COMPARISONS: Final[dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]]] = {
@@ -119,7 +120,7 @@ def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[CodeEdit]
         others += [1e-5, 1e-8, 10000.0]
     for rank, other in enumerate(dict.fromkeys(others)):
         if other != value:
-            what = "another sign" if other == -value else f"another {named}"
+            what = "another sign" if other == -value and named != "index" else f"another {named}"
             yield cell.edit(node, _number(other), what, 1.3 + 0.08 * rank)
     if isinstance(value, float) or named in ("number", "argument"):
         for infinite in ("float('-inf')", "-1e9", "float('inf')"):
@@ -185,7 +186,8 @@ def _signs(cell: Cell, node: ast.UnaryOp) -> Iterator[CodeEdit]:
     if isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant):
         yield from _numbers(cell, node)
     else:
-        yield cell.edit(node, node.operand, "another sign", 1.1)
+        what = "another sign" if isinstance(node.op, (ast.UAdd, ast.USub)) else "the opposite of a value"
+        yield cell.edit(node, node.operand, what, 1.1)
 
 
 def _conditional(cell: Cell, node: ast.IfExp) -> Iterator[CodeEdit]:
@@ -249,6 +251,20 @@ def _names(cell: Cell, node: ast.Name) -> Iterator[CodeEdit]:
             yield cell.edit(node, name, "another variable", 1.6 + 0.06 * rank)
         for rank, name in enumerate(cell.attributes_of_self(node)):
             yield cell.edit(node, f"self.{name}", "another variable", 2.6 + 0.06 * rank)
+        if any(isinstance(each, REPEATED) for each in cell.ancestors(node)):
+            yield from _made_again(cell, node)
+
+
+def _made_again(cell: Cell, node: ast.Name) -> Iterator[CodeEdit]:
+    """Yield a variable in a loop, with the call in its place that made what it holds."""
+    function = cell.function_of(node)
+    assigned = [
+        each.value
+        for each in (ast.walk(function) if function else ())
+        if isinstance(each, ast.Assign) and [ast.unparse(target) for target in each.targets] == [node.id]
+    ]
+    if len(assigned) == 1 and isinstance(assigned[0], ast.Call):
+        yield cell.edit(node, cell.text(assigned[0]), "a new object each time", 2.0)
 
 
 def _attributes(cell: Cell, node: ast.Attribute) -> Iterator[CodeEdit]:
@@ -304,6 +320,9 @@ def _tuples(cell: Cell, node: ast.Tuple) -> Iterator[CodeEdit]:
         for index in range(len(node.elts) + 1):
             more = [*node.elts[:index], whole, *node.elts[index:]]
             yield cell.edit(node, ast.Tuple(more, node.ctx), "another index", 2.2)
+    elif isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and callee(parent) in BY_DIMENSION):
+        for part in node.elts:
+            yield cell.edit(node, part, f"another {label(cell, node)}", 1.2)
 
 
 KINDS: Final[tuple[tuple[type[ast.AST], Callable[[Cell, Any], Iterator[CodeEdit]]], ...]] = (

@@ -396,8 +396,8 @@ FUNCTIONS: Mapping[str, Callable[[torch.Tensor], torch.Tensor]] = {
 NORMALISATIONS: Mapping[str, Callable[[torch.Tensor, int], torch.Tensor]] = {
     "a softmax": torch.softmax,
     "a log-softmax": torch.log_softmax,
-    "a division by its sum": lambda right, dim: right / right.sum(dim, keepdim=True),
-    "a division by its length": lambda right, dim: functional.normalize(right, dim=dim),
+    "a division by their sum": lambda right, dim: right / right.sum(dim, keepdim=True),
+    "a division by their length": lambda right, dim: functional.normalize(right, dim=dim),
     "a normalisation to mean 0 and variance 1": lambda right, dim: (
         (right - right.mean(dim, keepdim=True)) / right.std(dim, correction=0, keepdim=True)
     ),

@@ -1,6 +1,7 @@
 """Operations on functions, dictionaries and modules, and those that ask what should hold of every answer."""
 
 import contextlib
+import copy
 import inspect
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -427,7 +428,8 @@ class AskWithArguments(AskEach):
         found = []
         for operation in self.operations:
             name = "kwargs" if hasattr(operation, "kwargs") else "init_kwargs"
-            asked = replace(operation, **{name: {**getattr(operation, name), **given}})
+            # each call has arguments of its own: what it gives may be one that it changed
+            asked = copy.deepcopy(replace(operation, **{name: {**getattr(operation, name), **given}}))
             random.seed(SEED)
             torch.default_generator.manual_seed(SEED)
             try:

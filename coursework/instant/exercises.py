@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from coursework.cells import digest_of
+from coursework.cells import defines, digest_of
 from coursework.example_files import document, lessons
 
 NO_POINTS = "Grading gives no points for this."
@@ -107,6 +107,22 @@ def saved_cells(file: Path) -> dict[str, str]:
     """Return the texts of the graded cells in a saved notebook by their ids; none if it cannot be read."""
     about = [(cell.metadata.get("nbgrader", {}), cell.source) for cell in _cells(file)]
     return {str(each["grade_id"]): source for each, source in about if "grade_id" in each}
+
+
+def saved_copies(file: Path, exercise: PublicExercise) -> dict[str, str]:
+    """Return the texts of an exercise's cells in a saved notebook by the cells' own ids; several if copied.
+
+    JupyterLab gives the copy of a cell an id of its own, and leaves it the rest.
+    """
+    own = [each for each in _cells(file) if each.metadata.get("nbgrader", {}).get("grade_id") == exercise.id]
+    return {str(cell.get("id", number)): cell.source for number, cell in enumerate(own)}
+
+
+def other_copies(file: Path, exercise: PublicExercise) -> int:
+    """Return how many answers to an exercise a saved notebook holds besides the last one, which is graded."""
+    copies = saved_copies(file, exercise).values()
+    answers = {digest_of(each) for each in copies if defines(each, exercise.name)} - {exercise.skeleton}
+    return len(answers) - 1
 
 
 def saved_demos(file: Path) -> set[str]:

@@ -17,7 +17,7 @@ from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised,
 from coursework.engine.observation import Observation
 from coursework.instant.exercises import PublicExercise, notebook_file, saved_demos
 from coursework.instant.notebook import earlier_used, first_failing, right_apart_from_earlier
-from coursework.instant.runs import CellRuns, described
+from coursework.instant.runs import CellRuns, FailedTest, described
 from coursework.instant.sources import cell_of, names_read, used
 
 NEEDS = '`{lacking}` is missing here, because `{name}` is not {state} yet. {ways}, or run `skip("{name}")`.'
@@ -35,12 +35,15 @@ BROKEN = (
     '`{name}` is not right yet, so this cell cannot run. `check("{name}")` says why: fix it, or run '
     '`skip("{name}")` to go on without it.'
 )
-FIRST = '`check("{first}")` fails first: fix that. `{name}` calls it.'
-AS_WELL = "`{first}`, which it calls, fails as well."
+FIRST = '`check("{first}")` fails first: fix that. `{name}` needs it.'
+AS_WELL = "`{first}`, which it needs, fails as well."
 ANOTHER = "in another of your cells"
 STOPPED = "You stopped your code{place}. Is there a loop that never ends?"
 GOT_NONE = "got None. Is there a `return`?"
-GIVES_NONE = "In the line `{line}` of this test, what your code gives is None. Is there a `return`?"
+GIVES_NONE = (
+    "In the line `{line}` of this test, something of yours is None: a result without a `return`, or a bias "
+    "that is not there."
+)
 UNFINISHED = (
     "The cell of `{name}` still has a line `raise NotImplementedError()`. Put your code in its place, or run "
     '`skip("{name}")` to go on without it.'
@@ -72,9 +75,12 @@ def _shown(value: BaseException, runs: CellRuns) -> list[str]:
     tested = runs.tested_exercise()
     if tested is None:
         return []
-    message = _message(value, tested, runs)
+    failed = _failed(value, tested, runs)
     if not isinstance(value, KeyboardInterrupt):
-        runs.failing[tested.id] = message
+        runs.failing[tested.id] = failed
+    message = failed.message
+    if failed.first and failed.own:
+        message = f"{message if message[-1] in '.?!' else f'{message}.'} {AS_WELL.format(first=failed.first)}"
     from IPython.display import display
 
     text = FAILS.format(name=tested.name, message=message).replace("`", "")
@@ -155,20 +161,21 @@ def _unwritten(trace: TracebackType | None, runs: CellRuns) -> PublicExercise | 
     return next(found, None) or runs.own_exercise()
 
 
-def _message(value: BaseException, tested: PublicExercise, runs: CellRuns) -> str:
-    """Return what a visible test says of an answer: its message, or the exception in the student's code."""
+def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> FailedTest:
+    """Return why a visible test failed: by its message, or the exception in the student's code."""
     own = runs.own.get(tested.id)
     source = own.source if own else cell_of(runs.names.get(tested.name))
     if stale := runs.problem(tested):
-        return stale
+        return FailedTest(stale)
     blamed = first_failing(earlier_used(tested, runs.names), runs.names)
     if blamed and right_apart_from_earlier(tested, runs.names):
-        return FIRST.format(first=blamed.name, name=tested.name)
+        message = FIRST.format(first=blamed.name, name=tested.name)
+        return FailedTest(message, blamed.name, own=False)
     if isinstance(value, AssertionError) and str(value):
         said = re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
     else:
         said = _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
-    return f"{said.rstrip('.')}. {AS_WELL.format(first=blamed.name)}" if blamed else said
+    return FailedTest(said, blamed.name if blamed else "")
 
 
 def _exception_words(value: BaseException, cell: StudentCell, test: str) -> str:

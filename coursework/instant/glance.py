@@ -88,7 +88,7 @@ def glance(file: Path, names: Mapping[str, Any], runs: CellRuns | None) -> Glanc
 def _state(exercise: PublicExercise, names: Mapping[str, Any], runs: CellRuns | None) -> tuple[str, str]:
     """Return the mark of an exercise, and its state in a few words."""
     if runs and runs.is_skipped(exercise):
-        return OPEN, "skipped: counts as unanswered"
+        return OPEN, "skipped: grading reads its cell as it stands"
     if runs and runs.has_yet_to_run(exercise):
         return OPEN, "its cell has not run since the kernel started"
     if not exercise.written and (runs.is_unwritten(exercise) if runs else exercise.name not in names):
@@ -102,7 +102,7 @@ def _as_checked(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str
     """Return what `check` says of an exercise, in a few words."""
     card = card_for(exercise.id, names)
     if card.waits_for:
-        return OPEN, f"right with a working {card.waits_for}: fix that first"
+        return OPEN, f"{card.headline.removesuffix('.')}: fix that first"
     if card.mark in (FILLED, OPEN):
         return card.mark, card.headline.removesuffix(".")
     return (DONE, RIGHT) if card.passed else (WRONG, f"not right yet: check({exercise.name}) says why")

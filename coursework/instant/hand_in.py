@@ -11,7 +11,15 @@ from typing import Any
 
 from coursework.cells import digest_of, names_bound, without_magics
 from coursework.console import say
-from coursework.instant.exercises import WRONG, PublicExercise, exercises_of, notebook_file, saved_cells
+from coursework.instant.exercises import (
+    WRONG,
+    PublicExercise,
+    exercises_of,
+    notebook_file,
+    other_copies,
+    saved_cells,
+    saved_copies,
+)
 from coursework.instant.notebook import NO_LESSON, runs_of
 from coursework.instant.runs import CellRuns
 
@@ -25,8 +33,12 @@ DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it
 CHANGED = "The test of {name} was changed. Grading uses the original."
 INVALID = "The cell of {name} is not valid Python (line {line}), so it gets no points as it is. Correct it."
 UNDEFINED = "The cell of {name} does not define {name}, so it gets no points as it is. Correct it."
+COPIES = (
+    "The notebook has several cells of {name}, and grading takes the last one. Delete what you don't want "
+    "graded with Edit > Delete Cells, and save the notebook."
+)
 UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
-NOT_RIGHT = "Not right on the examples yet: {names}. check() says more."
+NOT_RIGHT = 'Not right yet: {names}. check("{first}") says why.'
 ANYWAY = (
     "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or work on it "
     "first, save (Ctrl+S), and run hand_in() again."
@@ -36,6 +48,7 @@ DONE = (
     "has been sent: hand it in yourself, under this name."
 )
 INCOMPLETE = "{place} was written as you saved it at {time}, but look at the lines above first."
+UNFINISHED = "raise NotImplementedError"
 NOT_WRITTEN = "{place} cannot be written: {problem}. Hand in {file} itself, as you saved it."
 
 
@@ -59,7 +72,7 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     if not saved:
         yield UNREADABLE.format(file=file.name)
         return
-    if unsaved := next((each for each in exercises if runs and _differs(each, runs, saved)), None):
+    if unsaved := next((each for each in exercises if runs and _differs(each, runs, file)), None):
         yield UNSAVED.format(name=unsaved.name)
         return
     missing = [cell for each in exercises for cell in _cells(each) if cell not in saved]
@@ -68,7 +81,8 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
         if each.test and digest_of(saved.get(f"{each.id}-test", "")) not in (each.test, digest_of("")):
             yield CHANGED.format(name=each.name)
     unusable = [said for each in exercises if each.name and (said := _unusable(each, saved.get(each.id, "")))]
-    yield from unusable
+    copied = [COPIES.format(name=each.name) for each in exercises if other_copies(file, each) > 0]
+    yield from (*unusable, *copied)
     left = [(each.points, _left(each, saved.get(each.id, ""))) for each in exercises if each.points]
     if named := [said for _, said in left if said]:
         points, total = sum(worth for worth, said in left if said), sum(worth for worth, _ in left)
@@ -77,7 +91,7 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
         each.exercise.called.strip("`") for each in glance(file, names, runs).states if each.mark == WRONG
     ]
     if wrong:
-        yield NOT_RIGHT.format(names=", ".join(wrong))
+        yield NOT_RIGHT.format(names=", ".join(wrong), first=wrong[0])
     if named or wrong:
         yield ANYWAY
     place = file.resolve().parent.parent / FOLDER / file.name
@@ -85,7 +99,7 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     try:
         place.parent.mkdir(exist_ok=True)
         shutil.copyfile(file, place)
-        complete = saved_cells(place) == saved and not missing and not unusable
+        complete = saved_cells(place) == saved and not (missing or unusable or copied)
     except OSError as problem:
         yield NOT_WRITTEN.format(place=place, problem=problem.strerror, file=file.name)
         return
@@ -103,7 +117,9 @@ def _left(exercise: PublicExercise, source: str) -> str:
     title, points = exercise.called.replace("`", ""), exercise.worth
     if digest_of(source) == exercise.skeleton:
         return f"{title} ({points})"
-    keys = [] if exercise.stand_in or exercise.written else _unfilled(source)
+    keys = _unfilled(source) if exercise.has_entries else []
+    if exercise.has_entries and not keys and UNFINISHED in source:
+        return f"{title} ({points}): its line `{UNFINISHED}` is still there".replace("`", "")
     return f"{', '.join(keys)} of {title} (part of {points})" if keys else ""
 
 
@@ -140,7 +156,7 @@ def _cells(exercise: PublicExercise) -> list[str]:
     return [exercise.id, f"{exercise.id}-test"] if exercise.test else [exercise.id]
 
 
-def _differs(exercise: PublicExercise, runs: CellRuns, saved: Mapping[str, str]) -> bool:
-    """Return whether an exercise's cell was run with another text than the one that is saved."""
-    run = runs.own.get(exercise.id)
-    return run is not None and exercise.id in saved and digest_of(run.source) != digest_of(saved[exercise.id])
+def _differs(exercise: PublicExercise, runs: CellRuns, file: Path) -> bool:
+    """Return whether an exercise's cell was run with another text than any that is saved."""
+    run, saved = runs.own.get(exercise.id), saved_copies(file, exercise).values()
+    return run is not None and bool(saved) and digest_of(run.source) not in map(digest_of, saved)

@@ -56,13 +56,19 @@ NO_ANSWER = (
 OTHER_LESSON = "`{name}` is an exercise of {lesson}. Check it in that notebook."
 FAULT = "The check itself failed ({kind}). Your answer may still be right: run the visible tests."
 SKIPPED = (
-    "You skipped this exercise, so it counts as unanswered. Write it and run its cell to have it checked."
+    "A stand-in does its work in this notebook. Grading reads the exercise's own cell as it stands. Run that "
+    "cell to have your answer checked."
 )
 TEST_FAILS = "right on its examples, but a visible test fails:"
+TEST_AGAIN = "right on its examples. Run its visible test again."
+STALE = "That test last failed because of `{first}`."
 UNTRAINED = "right on its examples, but it would not be trained as a whole."
-RIGHT_BUT = "right with a working {first}."
-EARLIER = '`check("{first}")` fails first: fix that. Your `{name}` calls it, and is right apart from that.'
-ALSO = "Its own mistake is below; {first}, which it calls, fails as well."
+RIGHT_BUT = "right on its examples with a working {first}."
+EARLIER = (
+    '`check("{first}")` fails first: fix that. Your `{name}` needs it, and is right on its examples apart '
+    "from that."
+)
+ALSO = "Its own mistake is below; {first}, which it needs, fails as well."
 STILL_WRITING = "The chat box is still writing, and does not come to a next token. Restart the kernel."
 ENDS_THE_CELL = "{name}() ends only its cell. To stop working, save the notebook and close its tab."
 NO_LESSON = (
@@ -134,7 +140,8 @@ def exercise_named(name: str, names: Mapping[str, Any]) -> PublicExercise | None
     """Return an exercise by its id or by what it defines; this lesson's come first."""
     file = notebook_file(names)
     here = exercises_of(file.stem) if file else ()
-    return next((each for each in (*here, *every_exercise()) if name and name in (each.id, each.name)), None)
+    known = [each for each in (*here, *every_exercise()) if name and name in (each.id, each.name)]
+    return next(iter(known), None) or next((each for each in here if name == each.title), None)
 
 
 def meant(name: str) -> str:
@@ -159,8 +166,11 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
         return Card(examples.name, False, headline, title, sign=mark)
     card = _tried(examples, exercise, names)
     runs = runs_of(names)
-    if card.passed and runs and exercise and (message := runs.failing.get(exercise.id)):
-        return replace(card, passed=False, headline=TEST_FAILS, title=message)
+    if card.passed and runs and exercise and (failed := runs.failing.get(exercise.id)):
+        if failed.own:
+            return replace(card, passed=False, headline=TEST_FAILS, title=failed.message)
+        title = STALE.format(first=failed.first)
+        return Card(examples.name, False, TEST_AGAIN, title, sign=OPEN)
     return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
 
 
@@ -179,6 +189,8 @@ def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
     earlier = [each for each in earlier_used(exercise, names) if _fails(each, names)] if exercise else []
     with _standing_in(earlier, names):
         found = search.where(examples, exercise, names)
+    if not found.lines:  # the line that raised is still worth reading
+        return replace(card, where=f"{card.where} {found.sentence}".strip())
     return replace(card, where=found.sentence, blamed=found.lines)
 
 
@@ -220,15 +232,17 @@ def _form_of(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, s
         return OPEN, LEFT.format(keys=", ".join(left)), ""
     if runs and runs.is_unfinished(exercise):
         return OPEN, UNFINISHED, ""
-    if runs and (message := runs.failing.get(exercise.id)):
-        return WRONG, FORM_FAILS, message
+    if runs and (failed := runs.failing.get(exercise.id)):
+        return WRONG, FORM_FAILS, failed.message
     return FILLED, FILLED_IN, UNCHECKED
 
 
-def no_points(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
-    """Return why grading gives no points for an answer that passes its visible test, "" if it may."""
+def wrong_all_the_same(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return what `check` has against an answer that passes its visible test, where means are excluded."""
     card = card_for(exercise.id, names) if exercise.excludes else None
-    return card.title if card and card.headline == NO_POINTS else ""
+    if card is None or card.passed or card.mark != WRONG:
+        return ""
+    return f"{card.headline[:1].upper()}{card.headline[1:]} {card.title}".strip()
 
 
 def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, Any]) -> "Card":
@@ -236,7 +250,7 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     from coursework.engine.trial import ALONE, took_too_long, try_for
     from coursework.exclusions import excluded
     from coursework.instant.card import Card, card_of
-    from coursework.instant.unregistered import missed
+    from coursework.instant.unregistered import missed, shared
 
     excludes = exercise.excludes if exercise else ()
     instead = exercise.instead if exercise else ""
@@ -261,7 +275,9 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
         title = f"`{called[0]}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)
     card = card_of(examples, got, source)
-    title, hint = ("", "") if card.known else missed(examples, answer)
+    title, hint = shared(examples, answer)
+    if not (title or card.known):
+        title, hint = missed(examples, answer)
     if title:
         headline = UNTRAINED if card.passed else card.headline
         card = replace(card, passed=False, headline=headline, title=title, hint=hint)

@@ -20,7 +20,9 @@ from coursework.instant.exercises import (
     every_exercise,
     exercises_of,
     notebook_file,
+    other_copies,
     saved_cells,
+    saved_copies,
 )
 
 FAILED = (
@@ -43,6 +45,10 @@ ELSEWHERE = (
     "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
     "answer there, and run it."
 )
+COPIES = (
+    "The notebook has several cells of `{name}`. Grading takes the last, and you last ran another. Delete "
+    "what you don't want graded with Edit > Delete Cells, and save the notebook."
+)
 NOT_TESTED = '__import__("coursework.instant.skip", fromlist=["skip"]).not_tested("{name}")\n'
 LESSON_CELL = re.compile(r"(setup|given|demo)-\d+|[a-z0-9-]+-test")
 NOTHING = object()
@@ -56,6 +62,19 @@ class CellRun:
     problem: BaseException | None
     fresh: bool
     value: Any
+    cell_id: str | None = None
+
+
+@dataclass(frozen=True)
+class FailedTest:
+    """Why a visible test failed: a message, and an earlier exercise that fails as well, "" if none does.
+
+    Where the answer is right but for that one, the failure is not its `own`.
+    """
+
+    message: str
+    first: str = ""
+    own: bool = True
 
 
 @dataclass
@@ -63,15 +82,14 @@ class CellRuns:
     """The runs of a kernel, by exercise.
 
     `lacking` maps each name that a cell could not bind, or only to None, to the exercise that it lacked.
-    `skipped` holds the stand-ins that `skip` put in place, `failing` what the visible tests say of answers
-    that they reject.
+    `skipped` holds the stand-ins that `skip` put in place, `failing` the visible tests whose last run failed.
     """
 
     names: Mapping[str, Any]
     own: dict[str, CellRun] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, Any] = field(default_factory=dict)
-    failing: dict[str, str] = field(default_factory=dict)
+    failing: dict[str, FailedTest] = field(default_factory=dict)
     source: str = ""  # of the cell that runs now
     cell_id: str | None = None
     _ids_known: bool = False
@@ -91,7 +109,10 @@ class CellRuns:
     def begin(self, info: Any) -> None:
         """Take in that a cell starts."""
         self.source, self.cell_id = str(info.raw_cell), getattr(info, "cell_id", None)
-        self._ids_known = self._ids_known or bool(LESSON_CELL.fullmatch(self.cell_id or ""))
+        of_lesson = LESSON_CELL.fullmatch(self.cell_id or "") or self.cell_id in [
+            each.id for each in self.exercises
+        ]
+        self._ids_known = self._ids_known or bool(of_lesson)
         self._before = {each.name: self.names.get(each.name, NOTHING) for each in self.exercises}
 
     def end(self, result: Any) -> None:
@@ -104,7 +125,7 @@ class CellRuns:
             value = self.names.get(exercise.name, NOTHING)
             fresh = value is not self._before.get(exercise.name, NOTHING)
             fresh |= problem is None and exercise.name in bound
-            self.own[exercise.id] = CellRun(self.source, problem, fresh, value)
+            self.own[exercise.id] = CellRun(self.source, problem, fresh, value, self.cell_id)
             self.failing.pop(exercise.id, None)
             if problem is None:
                 self.skipped.pop(exercise.id, None)
@@ -112,10 +133,12 @@ class CellRuns:
         if tested and problem is None:
             self.failing.pop(tested.id, None)
         if tested and problem is None and not self.is_skipped(tested):
-            from coursework.instant.notebook import no_points
+            from coursework.instant.notebook import wrong_all_the_same
 
-            if told := self.problem(tested) or no_points(tested, self.names):
-                say(f"✗ {NO_POINTS} {told}".replace("`", ""))
+            problem = self.problem(tested)
+            told = f"{NO_POINTS} {problem}" if problem else wrong_all_the_same(tested, self.names)
+            if told:
+                say(f"✗ {told}".replace("`", ""))
 
     def skip(self, exercise: PublicExercise, stand_in: Any) -> None:
         """Take in that a stand-in is in place."""
@@ -127,8 +150,14 @@ class CellRuns:
         JupyterLab tells a cell's id. Elsewhere a cell counts if it defines the name.
         """
         if self._ids_known:
-            return next((each for each in self.exercises if each.id == self.cell_id), None)
+            own = next((each for each in self.exercises if each.id == self.cell_id), None)
+            return own or next((each for each in self.exercises if self._is_copy(each)), None)
         return next((each for each in self.exercises if defines(self.source, each.name)), None)
+
+    def _is_copy(self, exercise: PublicExercise) -> bool:
+        """Return whether the cell that runs now is a copy of an exercise's own, as far as it was saved."""
+        file = notebook_file(self.names) if defines(self.source, exercise.name) else None
+        return file is not None and self.cell_id in saved_copies(file, exercise)
 
     def tested_exercise(self) -> PublicExercise | None:
         """Return the exercise whose visible test runs now."""
@@ -193,6 +222,10 @@ class CellRuns:
             return _unbound(exercise, run)
         if self.names.get(exercise.name, NOTHING) is not run.value:
             return ELSEWHERE.format(name=exercise.name)
+        file = notebook_file(self.names) if self._ids_known else None
+        if file and other_copies(file, exercise) > 0:
+            *_, last = saved_copies(file, exercise)
+            return "" if run.cell_id == last else COPIES.format(name=exercise.name)
         return ""
 
 

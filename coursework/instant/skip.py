@@ -12,6 +12,7 @@ from coursework.instant.exercises import PublicExercise
 from coursework.instant.notebook import exercise_named, meant, runs_of
 
 DONE = "{name} is skipped: a stand-in does its work in this notebook. The exercise counts as unanswered."
+WRITTEN = "{name} is skipped: a stand-in does its work in this notebook. Grading still reads its cell."
 NOTHING = "{name} is skipped: nothing later in this lesson needs it. The exercise counts as unanswered."
 NOT_TESTED = "{name} is skipped, so this test has nothing to test. The exercise counts as unanswered."
 UNKNOWN = "There is no exercise '{name}'. {meant}check() lists the exercises of this lesson."
@@ -43,9 +44,11 @@ def _skip(name: Any, names: dict[str, Any]) -> None:
         return
     stand_in = made(exercise)
     names[exercise.name] = stand_in
-    if runs := runs_of(names):
+    runs = runs_of(names)
+    written = runs is not None and exercise.id in runs.own and not runs.is_unwritten(exercise)
+    if runs:
         runs.skip(exercise, stand_in)
-    say(DONE.format(name=exercise.name))
+    say((WRITTEN if written else DONE).format(name=exercise.name))
 
 
 class SkippedError(Exception):

@@ -1,4 +1,4 @@
-"""What an optimiser would miss in a module: layers in a plain list, weights that are plain tensors."""
+"""What is wrong with a module's parts: layers in a plain list or shared, weights that are no parameters."""
 
 import contextlib
 import io
@@ -22,6 +22,27 @@ WEIGHT_HINT = (
     "Assign an `nn.Parameter`, or a layer that has one, to an attribute of the module in `__init__`. Print "
     "`list(module.named_parameters())`."
 )
+
+
+SHARED = "`{one}` and `{other}` are one layer object, so they always hold the same numbers."
+SHARED_HINT = "Change `{one}.weight`, and look at `{other}.weight`. How many layers did you make?"
+
+
+def shared(examples: ExampleSet, answer: Any) -> tuple[str, str]:
+    """Return a title and a hint for two layers that should differ and are one, two "" if there are none."""
+    quiet = contextlib.redirect_stdout(io.StringIO())
+    with contextlib.suppress(Exception), torch.random.fork_rng([]), quiet:
+        for example in examples.examples:
+            if isinstance(operation := example.operation, ModuleOperation) and operation.weights:
+                built = answer(*operation.init, **operation.init_kwargs)
+                owners: dict[int, str] = {}
+                for path in operation.weights:
+                    one = owners.setdefault(id(built.get_parameter(path)), path)
+                    if not torch.equal(operation.weights[one], operation.weights[path]):
+                        pair = {"one": one.rpartition(".")[0], "other": path.rpartition(".")[0]}
+                        return SHARED.format(**pair), SHARED_HINT.format(**pair)
+                break
+    return "", ""
 
 
 def missed(examples: ExampleSet, answer: Any) -> tuple[str, str]:

@@ -1,5 +1,7 @@
 """`check("softmax", where=True)`: in which line a small change of the student's code mends every example.
 
+Of the changes that do, those count that the visible test accepts as well: a few examples may pass by chance.
+
 The changes are those that could be made to any code: nothing here knows a right answer. They are tried in a
 fork, so an endless loop ends with it, and whatever a change does stays there. Where there are no forks, they
 are tried in this process, as the answer itself is, each with a copy of the student's names.
@@ -19,6 +21,7 @@ from typing import Any, Final
 
 import torch
 
+from coursework.cells import digest_of
 from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.places import MARGIN, MOST_AFTER, CodeChange, Told, blame, combined, told
@@ -27,7 +30,7 @@ from coursework.engine.compare import is_right
 from coursework.engine.examples import Example, ExampleSet
 from coursework.engine.trial import runs, took_too_long, try_for
 from coursework.exclusions import excluded
-from coursework.instant.exercises import PublicExercise
+from coursework.instant.exercises import PublicExercise, notebook_file, saved_cells
 from coursework.instant.sources import cell_of, refused
 
 SECONDS: Final = 2.0  # of processor time for one search: a change of a layer takes 20 ms
@@ -81,6 +84,7 @@ class _Trial:
         self._cell, self._name, self._names = cell, examples.name, names
         self._examples: Sequence[Example] = examples.examples
         self._excludes = exercise.excludes if exercise else ()
+        self._test = _visible_test(exercise, names) if exercise else ""
         self._called: list[str] = []  # what was called that is excluded
         self._for_one = FOR_ONE
 
@@ -135,7 +139,7 @@ class _Trial:
         return sorted((combined(cell.source, each) for each in changes), key=lambda each: each.cost)
 
     def _passes(self, source: str) -> bool:
-        """Return whether every example comes out right with another text of the cell, by allowed means."""
+        """Return whether every example and the visible test pass with another text, by allowed means."""
         scope = {**self._names}
         scope.pop(self._name, None)
         self._called.clear()
@@ -145,9 +149,18 @@ class _Trial:
             got = try_for(self._for_one, example.operation, scope[self._name], self._name)
             if not is_right(got, example.expected):
                 return False
+        if self._test and not runs(self._test, {**scope}, LONGEST_FOR_ONE):
+            return False
         derivatives = "derivatives" in self._excludes
         allowed = not self._excludes or not refused(source, scope, derivatives=derivatives)
         return allowed and not self._called
+
+
+def _visible_test(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return the exercise's visible test, if the notebook is saved and has it as it was released."""
+    file = notebook_file(names)
+    text = saved_cells(file).get(f"{exercise.id}-test", "") if file else ""
+    return text if digest_of(text) == exercise.test else ""
 
 
 def _in_a_fork(find: Callable[[], Iterator[tuple[CodeEdit, ...]]]) -> list[tuple[CodeEdit, ...]]:

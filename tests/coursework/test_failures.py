@@ -132,7 +132,7 @@ def test_a_skipped_exercise_works_and_counts_as_unanswered(run: dict[str, nbform
 def test_the_lesson_at_a_glance_says_where_each_exercise_stands(run: dict[str, nbformat.NotebookNode]) -> None:
     """With points and minutes, what is next, and how to hand in."""
     text = shown(run["added-7"])
-    assert "○ `softmax` (2 points, 10 minutes): skipped: counts as unanswered" in text
+    assert "○ `softmax` (2 points, 10 minutes): skipped: grading reads its cell as it stands" in text
     assert "✗ `padding_mask`" in text
     assert "○ `SelfAttentionHead` (4 points, 15 minutes): not written yet" in text
     assert "(not counted, 10 minutes)" in text

@@ -96,7 +96,7 @@ def test_what_is_not_right_on_its_examples_is_told(
     monkeypatch.setitem(globals(), "padding_mask", lambda ids, pad_id=0: (ids != pad_id)[:, None])
     hand_in()
     said = words(capsys)
-    assert "Not right on the examples yet: causal_mask. check() says more." in said
+    assert 'Not right yet: causal_mask. check("causal_mask") says why.' in said
     assert "is the file to hand in" in said
 
 

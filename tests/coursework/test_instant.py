@@ -476,7 +476,7 @@ def test_an_exercise_is_not_blamed_for_an_earlier_one() -> None:
     before = dict(names)
     card = check("scaled_dot_product_attention", names)
     assert (card.passed, card.known, card.waits_for) == (False, False, "attention_scores")
-    assert card.headline == "right with a working attention_scores."
+    assert card.headline == "right on its examples with a working attention_scores."
     assert card.title.startswith('`check("attention_scores")` fails first: fix that.')
     assert names == before
     assert "divided by d_k" in check("attention_scores", names).title
@@ -603,3 +603,17 @@ def test_another_way_to_call_it_is_explained(call: str, told: str) -> None:
     here: dict[str, Any] = {"check": check, "softmax": torch.sigmoid, "torch": torch}
     exec(f"card = {call}", here)
     assert told in here["card"].title
+
+
+def test_one_layer_under_two_names_is_told_as_that() -> None:
+    """Its results are those of other mistakes too; which it is, the module itself says."""
+    source = (
+        "class SelfAttentionHead(nn.Module):\n    def __init__(self, d_model, d_k=None):\n"
+        "        super().__init__()\n        self.w_q = nn.Linear(d_model, d_k or d_model)\n"
+        "        self.w_k = self.w_q\n        self.w_v = nn.Linear(d_model, d_model)\n"
+        "    def forward(self, x, mask=None):\n"
+        "        q, k, v = self.w_q(x), self.w_k(x), self.w_v(x)\n"
+        "        return scaled_dot_product_attention(q, k, v, mask)[0]\n"
+    )
+    card = check("self-attention-head", written(nothing="from torch import nn\n", SelfAttentionHead=source))
+    assert card.title == "`w_q` and `w_k` are one layer object, so they always hold the same numbers."

@@ -28,6 +28,12 @@ HEAD = """class SelfAttentionHead(nn.Module):
     def forward(self, x, mask=None):
         out, _ = scaled_dot_product_attention(self.w_q(x), self.w_k(x), self.w_v(x), mask)
 """
+SOUND = """def scaled_dot_product_attention(q, k, v, mask=None):
+    weights = softmax(attention_scores(q, k))
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+        weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+    return weights @ v, weights"""
 Lab = Callable[..., list[Any]]
 
 
@@ -36,13 +42,18 @@ def lab_in(
 ) -> Iterator[Lab]:
     """Start a kernel for a released lesson, and yield what runs a cell in it as JupyterLab does.
 
-    The saved notebook has the cells `written` in place of those of the same ids.
+    The saved notebook has the cells `written` in place of those of the same ids. One of the id "copy" is a
+    copy of `softmax`, below it.
     """
     notebook = folder / LESSON / f"{LESSON}.ipynb"
     notebook.parent.mkdir()
     saved = nbformat.read(ROOT / f"release/{LESSON}/{LESSON}.ipynb", as_version=4)
     for cell in saved.cells:
         cell.source = (written or {}).get(cell.id, cell.source)
+    if "copy" in (written or {}):
+        index = next(number for number, cell in enumerate(saved.cells) if cell.id == "softmax")
+        copied = nbformat.from_dict({**saved.cells[index], "id": "copy", "source": (written or {})["copy"]})
+        saved.cells.insert(index + 1, copied)
     nbformat.write(saved, notebook)
     named = {"JPY_SESSION_NAME": str(notebook)} | ({"NBGRADER_VALIDATING": "1"} if validating else {})
     path = os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")])
@@ -94,6 +105,12 @@ def restarted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
     yield from lab_in(tmp_path_factory.mktemp("restarted"), written={"softmax": RIGHT})
 
 
+@pytest.fixture
+def copied(tmp_path: Path) -> Iterator[Lab]:
+    """A lesson in JupyterLab in which the cell of `softmax` is there twice: right, and below it without a return."""
+    yield from lab_in(tmp_path, written={"softmax": RIGHT, "copy": NO_RETURN})
+
+
 def said(outputs: list[Any]) -> str:
     """All that a cell shows, prints or raises, as one line of text."""
     texts = [
@@ -111,7 +128,7 @@ def test_a_skipped_exercise_works_and_is_not_taken_for_an_answer(lab: Lab) -> No
     assert "so this test has nothing to test" in said(lab("softmax-test"))
     assert "○ softmax: skipped." in said(lab("demo-5"))
     assert "largest weight at d_k = 512" in said(lab("demo-14"))
-    assert "skipped: counts as unanswered" in said(lab("demo-34"))
+    assert "skipped: grading reads its cell as it stands" in said(lab("demo-34"))
 
 
 def test_a_written_answer_that_has_not_run_is_told_as_that(restarted: Lab) -> None:
@@ -180,7 +197,7 @@ def test_only_a_result_of_none_is_asked_for_its_return(lab: Lab) -> None:
     lab(attention, "def scaled_dot_product_attention(q, k, v, mask=None):\n    return None, None")
     stopped = said(lab(f"{attention}-test"))
     assert (
-        "In the line assert output.shape == (2, 5, 3) of this test, what your code gives is None." in stopped
+        "In the line assert output.shape == (2, 5, 3) of this test, something of yours is None" in stopped
     )
     lab(attention)
 
@@ -313,22 +330,45 @@ def test_a_visible_test_blames_an_earlier_exercise_for_nothing_that_is_the_answe
     """The mistake of the answer comes first, the earlier one beside it."""
     lab("softmax", NO_RETURN)
     lab("attention-scores", "def attention_scores(q, k):\n    return q")
-    sound = """def scaled_dot_product_attention(q, k, v, mask=None):
-    weights = softmax(attention_scores(q, k))
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-        weights = weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
-    return weights @ v, weights"""
-    lab("scaled-dot-product-attention", sound)
+    lab("scaled-dot-product-attention", SOUND)
     assert 'check("softmax") fails first' in said(lab("scaled-dot-product-attention-test"))
     lab(
         "scaled-dot-product-attention",
-        sound.replace("    weights = softmax", "    q.nothing\n    weights = softmax"),
+        SOUND.replace("    weights = softmax", "    q.nothing\n    weights = softmax"),
     )
     told = said(lab("scaled-dot-product-attention-test"))
     assert "an AttributeError in line 2 of your cell" in told
-    assert "softmax, which it calls, fails as well." in told
+    assert "softmax, which it needs, fails as well." in told
     assert "fails first" not in told
+    lab("softmax", RIGHT)
+
+
+def test_a_test_that_failed_because_of_an_earlier_exercise_is_to_be_run_again(lab: Lab) -> None:
+    """Once that one is mended, the failure is not held against the answer any more."""
+    lab("softmax", NO_RETURN)
+    lab("attention-scores", "def attention_scores(q, k):\n    return q @ k.mT / k.size(-1) ** 0.5")
+    lab("scaled-dot-product-attention", SOUND)
+    assert 'check("softmax") fails first' in said(lab("scaled-dot-product-attention-test"))
+    lab("softmax", RIGHT)
+    told = said(lab("new", "check(scaled_dot_product_attention)"))
+    assert told.startswith("○ scaled_dot_product_attention: right on its examples. Run its visible test again.")
+    assert "That test last failed because of softmax." in told.replace("`", "")
+    lab("scaled-dot-product-attention-test")
+    assert "Right on all" in said(lab("new", "check(scaled_dot_product_attention)"))
+
+
+def test_an_exercise_that_was_written_and_is_skipped_is_still_graded(lab: Lab) -> None:
+    """`skip` changes names in the notebook, and no cell of it."""
+    lab("softmax", RIGHT)
+    assert "Grading still reads its cell." in said(lab("new", "skip(softmax)"))
+    assert "Grading reads the exercise's own cell as it stands." in said(lab("new", 'check("softmax")'))
+    lab("softmax", RIGHT)
+
+
+def test_an_answer_by_excluded_means_is_told_where_its_visible_test_passes(lab: Lab) -> None:
+    """The test compares numbers, which are right."""
+    lab("softmax", "def softmax(x, dim=-1):\n    return torch.softmax(x, dim)")
+    assert "✗ Grading gives no points for this." in said(lab("softmax-test"))
     lab("softmax", RIGHT)
 
 
@@ -367,3 +407,15 @@ def test_an_exercise_of_another_lesson_is_told_as_that(lab: Lab) -> None:
     told = said(lab("added", "check('multi-head-attention')"))
     assert "is an exercise of 04_multi_head_attention" in told
     assert "skip" not in told
+
+
+def test_of_a_cell_that_was_copied_the_last_counts_as_in_grading(copied: Lab) -> None:
+    """The first is never called right, the last is what `check` tries, and `hand_in` says that there are two."""
+    copied("softmax", RIGHT)
+    told = said(copied("new", 'check("softmax")'))
+    assert told.startswith("✗ softmax: Grading gives no points for this. The notebook has several cells")
+    copied("copy", NO_RETURN)
+    assert "Is there a return?" in said(copied("new", 'check("softmax")')).replace("`", "")
+    handed_in = said(copied("new", "from coursework import hand_in\nhand_in()"))
+    assert "The notebook has several cells of softmax, and grading takes the last one." in handed_in
+    assert "was written as you saved it" in handed_in

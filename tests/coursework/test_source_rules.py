@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
-import yaml
 from attacks import attacks, refused_by_text
 
 from autograder.lessons.loading import load_lesson
-from autograder.model.course import Course
+from autograder.model.course import Course, package_of
+from autograder.search.right_answers import right_answers
 from coursework.source_rules import LONGEST, first_refusal, odd_names
 
 TESTS = Path(__file__).parents[1]
@@ -265,9 +265,9 @@ def test_a_deeply_nested_cell_is_left_to_the_interpreter() -> None:
 def test_no_right_answer_in_an_unusual_form_is_refused() -> None:
     """Of exercises that exclude something."""
     found = {}
-    for path in sorted((TESTS / "lessons/unusual").glob("*.yaml")):
-        lesson = load_lesson(COURSE, path.stem)
-        for exercise, cells in yaml.safe_load(path.read_text()).items():
+    for name in COURSE.lessons():
+        lesson = load_lesson(COURSE, name)
+        for exercise, cells in right_answers(package_of(name)).items():
             excludes = lesson[exercise].excludes
             for number, cell in enumerate(cells if excludes else ()):
                 refusal = first_refusal([cell], derivatives=excludes.derivatives)

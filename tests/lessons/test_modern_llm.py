@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 import torch
-import yaml
 from conftest import ROOT
 from keys import KEY
 from mutants import check_words
@@ -26,12 +25,13 @@ from autograder.lessons.loading import load_lesson
 from autograder.lessons.modern_llm import reference
 from autograder.lessons.modern_llm.load_llama import file_name
 from autograder.model.course import Course
+from autograder.search.right_answers import right_answers
 from coursework.rotary_positions import start_anywhere
 from coursework.stand_ins_modern import rotary
 
 LESSON = load_lesson(Course(ROOT), "09_modern_llm")
 ORACLE = Oracle(LESSON, KEY)
-UNUSUAL = yaml.safe_load((ROOT / "tests/lessons/unusual/09_modern_llm.yaml").read_text(encoding="utf-8"))
+UNUSUAL = right_answers("modern_llm")
 SIZES = {"words": 31, "width": 24, "layers": 2, "heads": 6, "kv_heads": 2, "hidden": 20}
 HALVES = {  # of a layer's parts in the library
     "norm1": "input_layernorm", "norm2": "post_attention_layernorm", "attention.w_q": "self_attn.q_proj",

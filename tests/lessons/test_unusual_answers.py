@@ -1,6 +1,6 @@
 """Right answers in unusual forms keep every point, whatever is drawn.
 
-`unusual/` holds them by exercise: one query, sample or head at a time, in chunks, permuted, by einsum,
+`autograder/search/answers/` holds them by exercise: one query, sample or head at a time, in chunks, permuted, by einsum,
 in float64, with fused projections, by numpy, causal by prefixes, with any fill that gives a weight of
 0, as lambdas, callable objects and subclasses, with parts registered twice, properties in place of
 attributes, further arguments, prints and warnings. Each is allowed by the contract, so a lost point
@@ -14,15 +14,15 @@ from functools import cache
 from typing import Any
 
 import pytest
-import yaml
 from conftest import ROOT
 from keys import KEY, keys
 from mutants import answer_with
 
 from autograder.judge.oracle import Oracle, judge_check
 from autograder.lessons.loading import load_lesson
-from autograder.model.course import Course
+from autograder.model.course import Course, package_of
 from autograder.model.exercise import Exercise, Lesson
+from autograder.search.right_answers import right_answers
 from coursework.engine import values
 from coursework.engine.describe import Comparison
 
@@ -43,8 +43,7 @@ def _forms() -> list[Any]:
     """Return a parameter for each answer: its lesson, its exercise and its cell."""
     found = []
     for lesson in LESSONS:
-        text = (ROOT / f"tests/lessons/unusual/{lesson.name}.yaml").read_text(encoding="utf-8")
-        for exercise, cells in yaml.safe_load(text).items():
+        for exercise, cells in right_answers(package_of(lesson.name)).items():
             for number, cell in enumerate(cells):
                 name = f"{lesson.name[:2]}-{exercise}-{number}"
                 found.append(pytest.param(lesson, lesson[exercise], cell, id=name))

@@ -32,12 +32,12 @@ EXERCISES = [
 WORDS = frozenset(
     " ".join(
         [
-            "1 a an another argument arguments assignment attribute between brackets call change",
+            "1 a always an another argument arguments assignment attribute between brackets call change",
             "comparison condition conditions container copy default dimension dimensions dtype exchanged expression factor",
-            "fewer function in indentation index indices inverse is less letters limit lines",
-            "list missing more name number of on one only operand operands operator",
-            "opposite order other place power range result return self sides sign size slice",
-            "something statement text than the these transpose two type value values variable without",
+            "each end fewer function in indentation index indices inverse is less letters limit lines",
+            "list missing more name new number object of on one only operand operands operator",
+            "opposite order other place power range result return runs self sides sign size slice",
+            "something statement text than that the these time transpose two type value values variable without",
         ]
     ).split()
 )

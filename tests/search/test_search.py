@@ -9,7 +9,7 @@ from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.search.distance import RIGHT
-from autograder.search.search import MOST_ASKED, MOST_PROVED, Plan, Question, Search, World
+from autograder.search.search import MOST_ASKED, MOST_PROVED, Further, Plan, Question, Search, World
 from coursework.edits.cell import CodeEdit
 
 SOURCE = "a = 1\nb = 2\nc = 3\n"
@@ -33,7 +33,7 @@ def test_what_fails_its_proof_alone_is_not_proved_again_in_pairs(monkeypatch: py
     monkeypatch.setattr(Search, "_distances", distances)
     world = World(lambda: pytest.fail("no process is needed"), prove, lambda: 0.0)
     search = Search(Oracle(lesson, b"key"), exercise, world, {exercise.checks[0].id}, 100.0)
-    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, *PAIR], [], lambda: ([], [])))
+    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, *PAIR], [], lambda: Further([], [], [])))
     assert list(found.edits) == PAIR
     assert len(proved) == len(set(proved)) == 2 < MOST_PROVED
 
@@ -54,6 +54,6 @@ def test_only_some_of_many_checks_that_failed_are_asked_before_a_change_is_tried
     world = World(lambda: pytest.fail("no process is needed"), lambda _: True, lambda: 0.0)
     failed = {check.id for check in exercise.checks}
     search = Search(Oracle(lesson, b"key"), exercise, world, failed, 100.0)
-    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, PAIR[0]], [], lambda: ([], [])))
+    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, PAIR[0]], [], lambda: Further([], [], [])))
     assert list(found.edits) == PAIR[:1]
     assert len(asked[SOURCE]) == MOST_ASKED < len(failed) == len(asked[right])
