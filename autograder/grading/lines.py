@@ -95,7 +95,9 @@ class LineFinder:
                 return Blame()
             found = self.find(exercise, failed, helpers, source, named)
             lines = [WrongLines(**asdict(each)) for each in told(found, source)]
-            if len(named) <= 1 < len(lines) and len(found[0].edits) > 1:
+            edits = found[0].edits if lines else ()
+            one_mistake = bool(named) and len({each.what for each in edits}) == 1  # in several places
+            if len(named) <= 1 < len(edits) and not one_mistake:
                 mistakes = self._named_apart(exercise, helpers, found[0])
             else:
                 mistakes = _titles(found, lines, source)
@@ -175,8 +177,19 @@ def _titles(found: Sequence[CodeChange], lines: Sequence[WrongLines], source: st
     instead = any(OR_ELSE in each.what for each in lines)
     meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
     edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
-    titles = [title(edit, Cell(source)) for edit in edits]
-    return list({each.id: each for each in titles if each}.values())
+    named: dict[str, dict[str, NamedMistake]] = {}  # by id and place
+    for each in filter(None, (title(edit, Cell(source)) for edit in edits)):
+        named.setdefault(each.id, {})[each.title.rpartition(" (")[2].removesuffix(")")] = each
+    return [_in_all(each) for each in named.values()]
+
+
+def _in_all(places: dict[str, NamedMistake]) -> NamedMistake:
+    """Return a mistake that was made in several places with all of them in its title."""
+    *others, last = places
+    if not others:
+        return places[last]
+    said = places[last].title.rpartition(" (")[0]
+    return places[last].model_copy(update={"title": f"{said} ({', '.join(others)} and {last})"})
 
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:

@@ -14,7 +14,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -91,23 +91,26 @@ class _Trial:
     def find(self) -> Iterator[tuple[CodeEdit, ...]]:
         """Yield the changes with which every example passes, the likeliest first."""
         began = time.process_time()
-        with excluded(self._excludes, self._called.append) if self._excludes else nullcontext():
-            changes = self._plan()
-            first: CodeChange | None = None
-            last = len(changes)
-            for number, change in enumerate(changes):
-                dear = first is not None and change.cost > first.cost + MARGIN
-                if dear or number > last or time.process_time() - began > SECONDS:
-                    break
-                if self._passes(change.source):
-                    last = min(last, number + MOST_AFTER)
-                    first = first or change
-                    yield change.edits
-            for edit in elsewhere(first.edits[0], self._cell) if first and len(first.edits) == 1 else ():
-                if time.process_time() - began > SECONDS:
-                    break
-                if self._passes(edit.apply(self._cell.source)):
-                    yield (edit,)
+        changes = self._plan()
+        first: CodeChange | None = None
+        last = len(changes)
+        for number, change in enumerate(changes):
+            dear = first is not None and change.cost > first.cost + MARGIN
+            if dear or number > last or time.process_time() - began > SECONDS:
+                break
+            if self._passes(change.source):
+                last = min(last, number + MOST_AFTER)
+                first = first or change
+                yield change.edits
+        for edit in elsewhere(first.edits[0], self._cell) if first and len(first.edits) == 1 else ():
+            if time.process_time() - began > SECONDS:
+                break
+            if self._passes(edit.apply(self._cell.source)):
+                yield (edit,)
+
+    def _excluding(self) -> AbstractContextManager[None]:
+        """Refuse what the exercise excludes for a while: the visible test may well use it."""
+        return excluded(self._excludes, self._called.append) if self._excludes else nullcontext()
 
     def _plan(self) -> list[CodeChange]:
         """Return the changes to try, by what the answer itself does on the examples.
@@ -118,7 +121,8 @@ class _Trial:
         cell, took, raised, endless = self._cell, {}, None, False
         for number, example in enumerate(self._examples):
             before = time.monotonic()
-            got = try_for(LONGEST_FOR_ONE, example.operation, self._names[self._name], self._name)
+            with self._excluding():
+                got = try_for(LONGEST_FOR_ONE, example.operation, self._names[self._name], self._name)
             took[number] = (is_right(got, example.expected), time.monotonic() - before)
             if got.raised and not example.expected.raised:
                 raised = raised or got.raised.line
@@ -143,17 +147,17 @@ class _Trial:
         scope = {**self._names}
         scope.pop(self._name, None)
         self._called.clear()
-        if not runs(source, scope, self._for_one) or self._name not in scope:
-            return False
-        for example in self._examples:
-            got = try_for(self._for_one, example.operation, scope[self._name], self._name)
-            if not is_right(got, example.expected):
+        with self._excluding():
+            if not runs(source, scope, self._for_one) or self._name not in scope:
                 return False
-        if self._test and not runs(self._test, {**scope}, LONGEST_FOR_ONE):
-            return False
+            for example in self._examples:
+                got = try_for(self._for_one, example.operation, scope[self._name], self._name)
+                if not is_right(got, example.expected):
+                    return False
         derivatives = "derivatives" in self._excludes
-        allowed = not self._excludes or not refused(source, scope, derivatives=derivatives)
-        return allowed and not self._called
+        if self._called or (self._excludes and refused(source, scope, derivatives=derivatives)):
+            return False
+        return not self._test or runs(self._test, scope, LONGEST_FOR_ONE)
 
 
 def _visible_test(exercise: PublicExercise, names: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """`check(…, where=True)` tells the line that a small change mends, and never touches what the student has."""
 
 import linecache
+import math
 import os
 import signal
 import threading
@@ -9,9 +10,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import nbformat
 import psutil
 import pytest
 import torch
+import torch.nn.functional as F
 from conftest import ROOT
 
 from autograder.lessons.loading import load_lesson
@@ -280,3 +283,18 @@ def test_a_search_in_a_fork_waits_for_no_thread_of_its_parent(monkeypatch: pytes
     finally:
         torch.set_num_threads(before)
     assert card.where.startswith("Every example passes with another attribute of `self` in line")
+
+
+def test_a_change_that_the_visible_test_refuses_does_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A few examples may pass by chance; the saved notebook has the test, as it was released."""
+    file = tmp_path / "03_attention.ipynb"
+    notebook = nbformat.read(ROOT / "release/03_attention/03_attention.ipynb", as_version=4)
+    nbformat.write(notebook, file)
+    monkeypatch.setenv("JPY_SESSION_NAME", str(file))
+    exercise = next(each for each in exercises_of("03_attention") if each.id == "softmax")
+    assert "visible tests pass" in where._visible_test(exercise, {})
+    assert asked(WRONG_AXIS, F=F, math=math).where == "Every example passes with another `dim` in line 3."
+    monkeypatch.setattr(where, "_visible_test", lambda *_: "assert softmax is None")
+    assert asked(WRONG_AXIS).where == where.NOTHING

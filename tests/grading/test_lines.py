@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.grader import GradedSubmission, Grader
-from autograder.model.report import BY_CHANGE, Outcome
+from autograder.grading.lines import _titles
+from autograder.model.report import BY_CHANGE, Outcome, WrongLines
 from autograder.search import search
+from coursework.edits.cell import CodeEdit
+from coursework.edits.places import combined
 
 HandIn = Callable[..., Path]
 LESSON = "03_attention"
@@ -75,6 +78,42 @@ def test_a_change_names_what_no_known_mistake_explains(grader: Grader, hand_in: 
         done = grader.grade(LESSON, hand_in(LESSON, attention_scores=answer), lines=True).report
         [mistake] = done.exercise("attention-scores").misconceptions
         assert mistake.id.startswith(BY_CHANGE) == named, mistake
+
+
+def test_one_mistake_in_several_places_keeps_its_one_name(grader: Grader, hand_in: HandIn) -> None:
+    """All of its lines are told, and none of them is a mistake of its own."""
+    wrong = """class SelfAttentionHead(nn.Module):
+    def __init__(self, d_model, d_k=None):
+        super().__init__()
+        self.w_q = nn.Linear(d_model, d_k or d_model, bias=False)
+        self.w_k = nn.Linear(d_model, d_k or d_model, bias=False)
+        self.w_v = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x, mask=None):
+        return scaled_dot_product_attention(self.w_q(x), self.w_k(x), self.w_v(x), mask)[0]
+"""
+    done = grader.grade(LESSON, hand_in(LESSON, self_attention_head=wrong), lines=True).report
+    found = done.exercise("self-attention-head")
+    assert [each.first for each in found.lines or ()] == [4, 5, 6]
+    assert [each.title for each in found.misconceptions] == ["A linear layer has no bias"]
+
+
+def test_a_name_by_the_change_says_all_of_its_places() -> None:
+    """One of three lines alone would contradict the sentence that all three are wrong."""
+    source = "a = f(x, dim=0)\nb = f(x, dim=0)\nc = f(x, dim=0)\n"
+    edits = [CodeEdit(((n * 16 + 11, n * 16 + 12, "1"),), n + 1, n + 1, "another `dim`") for n in range(3)]
+    lines = [WrongLines(first=n, last=n, text="", what="another `dim`") for n in (1, 2, 3)]
+    [named] = _titles([combined(source, edits)], lines, source)
+    assert named.title == "`f` gets the wrong dimension (line 1, line 2 and line 3)"
+
+
+def test_parts_of_a_right_answer_in_the_students_own_form_are_tried(grader: Grader, hand_in: HandIn) -> None:
+    """The model answer has nothing in common with this one but its result."""
+    wrong = "from torch.nn.utils.rnn import pad_sequence\n\ndef pad_batch(sequences, pad_id=0):\n"
+    wrong += "    rows = [torch.as_tensor(s, dtype=torch.long) for s in sequences]\n"
+    wrong += "    return pad_sequence(rows, batch_first=True)\n"
+    graded = grader.grade("01_embeddings", hand_in("01_embeddings", pad_batch=wrong), lines=True)
+    assert told(graded, "pad-batch") == [(5, 5, "other arguments of `pad_sequence`")]
 
 
 def test_several_mistakes_are_named_each_with_the_others_mended(grader: Grader, hand_in: HandIn) -> None:

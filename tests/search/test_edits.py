@@ -156,6 +156,40 @@ def test_a_result_that_is_computed_may_have_to_be_returned() -> None:
     assert (edits[0].first, edits[0].last, edits[0].what) == (3, 3, "a return")
 
 
+@pytest.mark.parametrize(
+    ("line", "changed_to", "what"),
+    [
+        ("x.mean(dim=(-2, -1))", "x.mean(dim=-1)", "another `dim`"),
+        ("rotary(t, p)", "rotary(t, p, base=self.base)", "one argument more"),
+        ("x.view(p, t, 3)", "x.view(p, -1, 3)", "another size"),
+        ("x.repeat(1, t, 1)", "x.repeat_interleave(t, 1)", "another call than `repeat`"),
+        ("reduce(f, x)", "reduce(f, x[::-1])", "another order"),
+        ("[t for _ in range(p)]", "[Layer(3) for _ in range(p)]", "a new object each time"),
+        ("~t", "t", "the opposite of a value"),
+    ],
+)
+def test_what_students_of_other_forms_get_wrong_is_tried(line: str, changed_to: str, what: str) -> None:
+    """Each was the mistake of an answer in a form unlike the model answer's."""
+    source = f"class A:\n    def f(self, x, p):\n        self.base = 2\n        t = Layer(3)\n        return {line}\n"
+    kinds = {each.what for each in changed(found(source), source, f"return {changed_to}")}
+    assert what in kinds
+
+
+def test_one_object_under_several_names_becomes_one_for_each() -> None:
+    """The call is written once for each name."""
+    source = "def f(self):\n    self.a = self.b = Norm(3)\n"
+    edits = [each for each in found(source) if each.what == "an object for each"]
+    assert [each.apply(source) for each in edits] == ["def f(self):\n    self.a = Norm(3)\n    self.b = Norm(3)\n"]
+
+
+def test_what_has_to_be_undone_is_undone_after_an_exception_too() -> None:
+    """The line that is told is the one that may be left out by an exception."""
+    source = "def f(model, x):\n    model.eval()\n    y = model(x)\n    model.train()\n    return y\n"
+    edits = [each for each in found(source) if each.what == "an end that always runs"]
+    right = "    try:\n        y = model(x)\n    finally:\n        model.train()\n    return y\n"
+    assert any(each.apply(source).endswith(right) and each.first == each.last == 4 for each in edits)
+
+
 def test_values_of_two_lines_are_exchanged() -> None:
     """Sine and cosine in each other's place are one change, told with both lines."""
     source = "def f(x, y):\n    x[0] = y.cos()\n    x[1] = y.sin()\n    return x\n"
