@@ -12,7 +12,10 @@ from nbgrader.plugins.zipcollect import FileNameCollectorPlugin
 from traitlets import Unicode
 
 from autograder.exports.roster import Person, Roster, read_roster
+from autograder.model.course import Course
 from autograder.model.errors import CourseError
+from autograder.storage.class_list import class_list, handed_in
+from autograder.storage.io_errors import plain_io_errors
 
 # The student chooses the end of a name, so only the beginning, which the system writes, may tell whose it is.
 NAMES: Final = {
@@ -46,14 +49,16 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
         same = self._of_one_name[_place(found)]
         if len(same) > 1 and not self._is_newest(submitted_file, found, same):
             return None
-        person = self._people.get(found["number"])
-        if person is None:
+        _, folder = self._people.get(found["number"], (None, ""))
+        if not folder:
             self.log.warning(
                 f"{Path(submitted_file).name}: nobody on the roster has the number {found['number']}; "
                 "the folder is named after it"
             )
-        folder = person.student_id if person else found["number"]
-        return {"student_id": folder, "file_id": f"{found['file']}.ipynb"}  # nbgrader cuts one ending off
+        return {
+            "student_id": folder or found["number"],
+            "file_id": f"{found['file']}.ipynb",
+        }  # nbgrader cuts one ending off
 
     def _match_name(self, file: str) -> re.Match[str] | None:
         return NAMES[self._roster.system].search(Path(file).as_posix())
@@ -65,7 +70,7 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
         """
         orders = {each: _order(match) for each in same if (match := self._match_name(each))}
         newest = [each for each, order in orders.items() if order == max(orders.values())]
-        person = self._people.get(found["number"])
+        person, _ = self._people.get(found["number"], (None, ""))
         who, name = person or found["number"], Path(file).name
         if len(newest) > 1:
             self.log.warning(f"{who}: {len(same)} files '{name}', and nothing says which is newer: left out")
@@ -85,14 +90,22 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
 
     @cached_property
     def _roster(self) -> Roster:
-        """The roster of the system that the files come from; without one, the command ends."""
+        """The roster of the system that the files come from."""
+        return self._read[0]
+
+    @cached_property
+    def _read(self) -> tuple[Roster, list[str]]:
+        """The roster, and the folder of each person on it; without a roster, the command ends."""
         if not self.roster:
             self.parent.fail(
                 "name the roster of your system: nbgrader zip_collect LESSON --DownloadCollector.roster=FILE"
             )
+        course = Course(Path(self.parent.coursedir.root))
         try:
-            roster = read_roster(Path(self.roster))
-            roster.folders()
+            with plain_io_errors(course):
+                listed = class_list(course)
+                roster = read_roster(Path(self.roster)).with_emails(listed)
+                folders = roster.folders({each.student for each in listed} | handed_in(course).keys())
         except CourseError as error:
             self.parent.fail(str(error))
         if roster.system not in NAMES:
@@ -101,13 +114,15 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
             )
         for note in roster.notes:
             self.log.warning(note)
-        return roster
+        return roster, folders
 
     @cached_property
-    def _people(self) -> dict[str, Person]:
-        """The people of the roster by the number that their system has for them."""
-        numbers = ((re.sub(r"\D", "", one.canvas_id or one.moodle_id), one) for one in self._roster.people)
-        return {number: person for number, person in numbers if number and person.student_id}
+    def _people(self) -> dict[str, tuple[Person, str]]:
+        """The people of the roster, each with the folder, by the number that their system has for them."""
+        roster, folders = self._read
+        people = zip(roster.people, folders, strict=True)
+        numbers = ((re.sub(r"\D", "", one.canvas_id or one.moodle_id), one, folder) for one, folder in people)
+        return {number: (person, folder) for number, person, folder in numbers if number and folder}
 
 
 def _place(found: re.Match[str]) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from tiny_course import LESSON
 from tiny_fixtures import built, course, same_grader  # noqa: F401 - fixtures
 
 from autograder.model.course import Course
+from autograder.storage.class_list import Listed, add_students
 
 CANVAS = """Student,ID,SIS User ID,SIS Login ID,Section
 "Lovelace, Ada",1234,77,ada,A
@@ -55,6 +56,33 @@ def test_each_notebook_goes_to_its_student(
     download(course, roster, first, second)
     assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0
     assert handed_in(course) == {f"{student}/{LESSON}/{LESSON}.ipynb" for student in ("ada", "grace")}
+
+
+@pytest.mark.parametrize(("roster", "name"), [
+    ("Student,ID,SIS User ID,SIS Login ID,Section\nJ M,1234,muell01,muell01@uni.example,A\n", "jm_1234_5_{}.ipynb"),
+    ("Student,ID,SIS User ID,SIS Login ID,Section\nJ M,1234,,joerg@uni.example,A\n", "jm_1234_5_{}.ipynb"),
+    ("Identifier,Email address,Maximum grade\nParticipant 1234,joerg@uni.example,20\n", "J M_1234_assignsubmission_file_{}.ipynb"),
+])  # fmt: skip
+def test_who_is_on_the_class_list_has_that_folder(course: Course, nbgrader: Command, roster: str, name: str) -> None:
+    """Found by id or e-mail, whatever the login is."""
+    add_students(course, [Listed("muell01", "Jörg", "Müller", "joerg@uni.example")])
+    download(course, roster, name.format(LESSON))
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 0
+    assert handed_in(course) == {f"muell01/{LESSON}/{LESSON}.ipynb"}
+
+
+def test_one_person_with_two_folders_is_named(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """With what to do about the work that lies in the wrong one; nothing is sorted."""
+    add_students(course, [Listed("muell01", "Jörg", "Müller", "joerg@uni.example")])
+    (course.submitted / "joerg" / LESSON).mkdir(parents=True)
+    roster = MOODLE.replace("ada@example.edu", "joerg@uni.example")
+    download(course, roster, DOWNLOADS["moodle, flat"][1])
+    assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 1
+    assert "the folders 'joerg', 'muell01' are all" in (said := capfd.readouterr().err)
+    assert "move the work to the right one in submitted/" in said
+    assert not handed_in(course)
 
 
 @pytest.mark.parametrize(

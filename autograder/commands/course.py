@@ -48,6 +48,7 @@ def students(
 
     The class list is that of nbgrader's gradebook. A student's id is the name of their folder in
     submitted/: the file's student id, or else the login, the e-mail before its @, or the id number.
+    Somebody whose e-mail is on the list keeps the id.
     A student on the list who hands in nothing is reported as absent.
 
     --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. What
@@ -67,8 +68,9 @@ def _import(course: Course, path: Path, *, as_json: bool) -> None:
     from autograder.exports.roster import read_roster
     from autograder.storage.class_list import Listed, add_students, class_list, handed_in
 
-    roster = read_roster(path)
-    there = {each.student for each in class_list(course)} | handed_in(course).keys()
+    listed = class_list(course)
+    roster = read_roster(path).with_emails(listed)
+    there = {each.student for each in listed} | handed_in(course).keys()
     people = [
         Listed(folder, *person.both_names, person.email)
         for folder, person in zip(roster.folders(there), roster.people, strict=True)

@@ -11,14 +11,13 @@ import re
 from collections.abc import Collection, Mapping
 
 from autograder.exports.class_scores import ClassScores
-from autograder.exports.roster import Person, Roster
+from autograder.exports.roster import ONE_FOLDER, POINTS, Person, Roster
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import settings
 from autograder.reports.csv_file import csv_text
 
 COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-POINTS = "Points Possible"
 ASSIGNMENT = re.compile(r"(.*) \(\d+\)")
 # Canvas works these out itself, for the course and for each group of assignments, and ignores them in a file.
 TOTAL = re.compile(r".*\b(Current|Final) (Score|Points|Grade)")
@@ -45,10 +44,7 @@ def canvas_csv(scores: ClassScores, roster: Roster, titles: Mapping[str, str], *
         who = known.get(student, Person())
         login = who.login or who.student or student
         if (other := logins.setdefault(login.casefold(), student)) != student:
-            raise CourseError(
-                f"the folders '{other}' and '{student}' are one login for Canvas: one person has one folder; "
-                "move the other out of submitted/, and remove it with 'autograder students --remove'"
-            )
+            raise CourseError(f"the folders '{other}' and '{student}' are one login for Canvas: {ONE_FOLDER}")
         cells = [lesson.cell(student, partial=partial) for lesson in scores.lessons]
         rows.append([who.full_name or student, who.canvas_id, who.number, login, who.section, *cells])
     for who in roster.without(known):

@@ -4,7 +4,7 @@ Two CSV files of all scores: nbgrader's, with pending points left empty, and one
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from nbgrader.api import Gradebook, MissingEntry
@@ -17,6 +17,7 @@ from autograder.model.nbgrader_config import outside_totals
 from autograder.model.report import Report, State
 from autograder.reports.csv_file import csv_text
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.class_list import Listed, listed
 from autograder.storage.gradebook import comments_by_hand, open_gradebook, scores_by_hand
 
 NBGRADER_COLUMNS = (
@@ -77,15 +78,30 @@ class LessonScores:
 
 @dataclass(frozen=True)
 class ClassScores:
-    """The scores of a class: its lessons in order, and everybody whom the gradebook knows."""
+    """The scores of a class: its lessons in order, everybody with a score, and the class list."""
 
     lessons: Sequence[LessonScores]
     students: Sequence[str]
+    class_list: Sequence[Listed] = ()
 
     def pending(self) -> int:
         """Return how many submissions have points that are still to be graded by hand."""
         every = (score for lesson in self.lessons for score in lesson.scores.values())
         return sum(score.report.pending > 0 for score in every)
+
+    def people(self, roster: Roster) -> dict[str, Person]:
+        """Return the person of each student by roster and class list, which has the last word on a name.
+
+        Raises CourseError as `roster.known` does.
+        """
+        known = roster.known(self.students)
+        people = {student: known.get(student, Person()) for student in self.students}
+        for each in self.class_list:
+            who = people[each.student]
+            if each.full_name:
+                who = replace(who, name="", first_name=each.first_name, last_name=each.last_name)
+            people[each.student] = replace(who, email=each.email or who.email)
+        return people
 
 
 def class_scores(course: Course, lessons: Iterable[str] = ()) -> ClassScores:
@@ -104,10 +120,11 @@ def class_scores(course: Course, lessons: Iterable[str] = ()) -> ClassScores:
                     f"no scores of {lesson.lesson} to export: run 'autograder grade {lesson.lesson}' first"
                 )
         graded = [lesson for lesson in found if lesson.scores]
-        students = {student.id for student in book.students}
+        class_list = listed(book)
     if not graded:
         raise CourseError("no scores of any lesson to export: run 'autograder grade' first")
-    return ClassScores(graded, sorted(students.union(*(lesson.scores for lesson in graded))))
+    students = {each.student for each in class_list}.union(*(lesson.scores for lesson in graded))
+    return ClassScores(graded, sorted(students), class_list)
 
 
 def _lesson_scores(book: Gradebook, log: AttemptLog, lesson: str, *, is_extra: bool) -> LessonScores:
@@ -144,12 +161,12 @@ def nbgrader_csv(scores: ClassScores, roster: Roster, *, partial: bool) -> str:
     nbgrader writes a row for each lesson and each student, with a score of 0 where nothing was submitted. It
     does not quote its cells, so that a name with a comma shifts a row; here they are quoted.
     """
-    known = roster.known(scores.students)
+    people = scores.people(roster)
     rows: list[Cells] = []
     for lesson in scores.lessons:
         due = str(lesson.due) if lesson.due else ""
         for student in scores.students:
-            who, score = known.get(student, Person()), lesson.scores.get(student)
+            who, score = people[student], lesson.scores.get(student)
             first_name, last_name = who.both_names
             names = (last_name, first_name, who.email)
             stamp = str(score.submitted_at) if score and score.submitted_at else ""
@@ -176,10 +193,11 @@ def course_csv(scores: ClassScores, roster: Roster) -> str:
     | total | the points graded so far in all lessons that are not extra, after penalties |
     | total of | the points of all these lessons, handed in or not, without those still pending |
     """
-    known = roster.known(scores.students)
+    people = scores.people(roster)
     lessons = [f"{lesson.lesson} {title}" for lesson in scores.lessons for title in PER_LESSON]
-    rows = [_course_row(scores, student, known.get(student, Person())) for student in scores.students]
-    rows += [_course_row(scores, person.student_id, person) for person in roster.without(known)]
+    rows = [_course_row(scores, student, people[student]) for student in scores.students]
+    others = roster.without(roster.known(scores.students))
+    rows += [_course_row(scores, person.student_id, person) for person in others]
     return csv_text([[*PERSON, *lessons, *TOTALS], *rows])
 
 

@@ -1,7 +1,7 @@
 """Writes the files of one format: `autograder export FORMAT`."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from autograder.exports import AUTOGRADER
@@ -9,13 +9,12 @@ from autograder.exports.canvas import SETTING, canvas_csv, column_titles
 from autograder.exports.class_scores import ClassScores, class_scores, course_csv, nbgrader_csv
 from autograder.exports.gradescope import gradescope_zip, results_json
 from autograder.exports.moodle import feedback_zip, worksheet
-from autograder.exports.roster import Person, Roster
+from autograder.exports.roster import Person, Roster, stated_points
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.files import write
 from autograder.model.text import counted, some_of
 from autograder.reports.feedback_exporter import renew_penalties
-from autograder.storage.class_list import class_list
 
 ONE_NUMBER = {"nbgrader", "canvas", "moodle"}  # a lesson has one cell, without room for "pending"
 # What adds up scores itself has to be told by hand that a lesson is extra.
@@ -55,6 +54,7 @@ def export(course: Course, name: str, wanted: Wanted, folder: Path) -> tuple[lis
     else:
         renewed = [len(renew_penalties(course, each)) for each in wanted.lessons or course.lessons()]
         scores = class_scores(course, wanted.lessons)
+        wanted = replace(wanted, roster=wanted.roster.with_emails(scores.class_list))
         files, notes = [*_files(course, name, scores, wanted)], _notes(course, name, scores, wanted)
         if changed := sum(renewed):
             notes.append(
@@ -71,7 +71,7 @@ def export(course: Course, name: str, wanted: Wanted, folder: Path) -> tuple[lis
 def _files(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> Iterator[File]:
     roster, partial = wanted.roster, wanted.partial
     if name in BY_CLASS_LIST and not roster.headings:
-        roster = _of_class(course)
+        roster = _of_class(scores)
     if name == "nbgrader":
         yield "nbgrader.csv", nbgrader_csv(scores, roster, partial=partial).encode()
     elif name == "canvas":
@@ -97,12 +97,11 @@ def _files(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> It
                 yield f"gradescope/{lesson.lesson}/{student}/results.json", text.encode()
 
 
-def _of_class(course: Course) -> Roster:
+def _of_class(scores: ClassScores) -> Roster:
     """Return the class list as a roster: students by the names of their folders, and by nothing else."""
-    listed = class_list(course)
     people = [
         Person(one.student, first_name=one.first_name, last_name=one.last_name, email=one.email)
-        for one in listed
+        for one in scores.class_list
     ]
     return Roster(people, keys=("student",))
 
@@ -148,4 +147,13 @@ def _notes(course: Course, name: str, scores: ClassScores, wanted: Wanted) -> li
             for lesson, title in titles.items()
             if title not in wanted.roster.headings
         ]
+        for lesson in scores.lessons:
+            title = titles[lesson.lesson]
+            stated = stated_points(wanted.roster.points.get(title, ""))
+            if stated not in (None, lesson.max_score):
+                notes.append(
+                    f"'{title}' has {stated:g} points in Canvas, and {lesson.lesson} has "
+                    f"{lesson.max_score:g}: Canvas keeps its own, so set the points of the assignment to "
+                    f"{lesson.max_score:g} there"
+                )
     return notes

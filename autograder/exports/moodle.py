@@ -12,7 +12,7 @@ An empty grade leaves Moodle's as it is, and a grade above the maximum is ignore
 import re
 
 from autograder.exports.class_scores import LessonScores
-from autograder.exports.roster import Person, Roster
+from autograder.exports.roster import Person, Roster, stated_points
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.files import zipped
@@ -36,7 +36,8 @@ def worksheet(scores: LessonScores, worksheet: Roster, *, partial: bool) -> str:
     Raises CourseError if the roster is not such a worksheet, or if the assignment's maximum grade is
     not the lesson's.
     """
-    missing = [title for title in REQUIRED if title not in worksheet.headings]
+    spelt = {heading.casefold(): heading for heading in worksheet.headings}  # Moodle's capitals have changed
+    missing = [title for title in REQUIRED if title.casefold() not in spelt]
     if missing:
         told = "a gradebook of Canvas" if worksheet.system == "Canvas" else "no such worksheet"
         what = f"the roster is {told}: it has no column '{missing[0]}'; "
@@ -44,21 +45,21 @@ def worksheet(scores: LessonScores, worksheet: Roster, *, partial: bool) -> str:
             f"an export for Moodle fills in its grading worksheet; {what if worksheet.headings else ''}"
             "export the worksheet of this assignment in English, and give it with --roster"
         )
-    columns = [title for title in COLUMNS if title in worksheet.headings]
+    columns = [spelt[title.casefold()] for title in COLUMNS if title.casefold() in spelt]
+    most = spelt.get(MAXIMUM.casefold(), "")
     known = worksheet.known(sorted(scores.scores))
     graded = {id(person): student for student, person in known.items()}
     rows = []
     for person in worksheet.people:
-        _require_same_maximum(person, scores)
+        _require_same_maximum(person.row.get(most, ""), scores)
         student = graded.get(id(person), "")
         grade = scores.cell(student, partial=partial)
-        rows.append([grade if title == GRADE else person.row[title] for title in columns])
+        rows.append([grade if title == spelt[GRADE.casefold()] else person.row[title] for title in columns])
     return csv_text([columns, *rows])
 
 
-def _require_same_maximum(person: Person, scores: LessonScores) -> None:
-    stated = person.row.get(MAXIMUM, "").replace(",", ".")
-    if stated and stated != "-" and float(stated) != scores.max_score:
+def _require_same_maximum(stated: str, scores: LessonScores) -> None:
+    if stated_points(stated) not in (None, scores.max_score):
         raise CourseError(
             f"Moodle's maximum grade is {stated}, the points of {scores.lesson} are "
             f"{scores.max_score:g}: set the maximum grade of the assignment to {scores.max_score:g}, "

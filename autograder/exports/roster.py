@@ -9,11 +9,16 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from autograder.model.errors import CourseError
 from autograder.model.text import some_of
+
+if TYPE_CHECKING:
+    from autograder.storage.class_list import Listed
 
 # The headings under which each field is found; the first that the file has counts.
 HEADINGS = {
@@ -33,7 +38,11 @@ KEYS = ("student", "login", "number", "email")  # what a student's folder can be
 IDS = ("canvas_id", "moodle_id")  # what other systems know a person by
 MOODLE_ONLY = {"identifier", "maximum grade", "last modified (grade)"}  # headings of no other file
 CANVAS_ONLY = {"sis user id", "sis login id"}
-NOBODY = {"", "points possible"}  # the names in rows of Canvas that are about the columns
+POINTS = "Points Possible"  # the name in Canvas' row of the points of each column
+ONE_FOLDER = (
+    "one person has one folder; move the work to the right one in submitted/, remove the others with "
+    "'autograder students --remove', and grade again"
+)
 TEST_STUDENT = {"student, test", "test student"}  # whom Canvas adds to every course
 
 
@@ -80,13 +89,16 @@ class Person:
 class Roster:
     """The people of a class, the headings of their file, and what a folder may be named after.
 
-    `notes` say, a line each, which rows were left out.
+    `notes` say, a line each, which rows were left out. `points` are what Canvas says of its columns, by
+    heading, and `emails` those of the class list, by folder.
     """
 
     people: Sequence[Person] = ()
     headings: Sequence[str] = ()
     keys: Sequence[str] = KEYS
     notes: Sequence[str] = ()
+    points: Mapping[str, str] = field(default_factory=dict)
+    emails: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def system(self) -> str:
@@ -98,15 +110,27 @@ class Roster:
         count = Counter(map(str, self.people))
         return [f"{each} ({each.student_id})" if count[str(each)] > 1 else str(each) for each in people]
 
+    @cached_property
+    def _texts(self) -> list[tuple[Person, set[str]]]:
+        """Each person with all that a folder can be named after."""
+        return [(each, {getattr(each, key).casefold() for key in self.keys}) for each in self.people]
+
+    def with_emails(self, class_list: "Iterable[Listed]") -> "Roster":
+        """Return the roster with the e-mails of the class list, by which its rows are found as well."""
+        return replace(self, emails={each.student: each.email for each in class_list if each.email})
+
     def find(self, student: str) -> Person | None:
         """Return the person whose submissions are in the folder `student`, if there is one.
 
-        A folder is named after the student's id, login, number or e-mail, with or without its domain.
-        Raises CourseError if it could be several people's: a guess could give away a score.
+        A folder is named after the student's id, login, number or e-mail, with or without its domain. The
+        e-mail that the class list has for the folder finds a person, too, and tells more than a name
+        without its domain. Raises CourseError if it could be several people's: a guess could give away a
+        score.
         """
-        found = [
-            person for person in self.people if any(_fits(getattr(person, key), student) for key in self.keys)
-        ]
+        name, email = student.casefold(), self.emails.get(student, "").casefold()
+        listed = [person for person, texts in self._texts if email and email in texts]
+        named = [person for person, texts in self._texts if name in (texts if listed else _short(texts))]
+        found = [*listed, *(person for person in named if person not in listed)]
         exact = [person for person in found if person.student == student]
         exact = exact or [person for person in found if person.student.casefold() == student.casefold()]
         if len(found) > 1 and len(exact) != 1:
@@ -128,21 +152,26 @@ class Roster:
         for names in folders.values():
             if len(names) > 1:
                 raise CourseError(
-                    f"the folders {_listed(names)} are all {known[names[0]]} on the roster: "
-                    "one person has one folder; move the others out of submitted/, and remove them with "
-                    "'autograder students --remove'"
+                    f"the folders {_listed(names)} are all {known[names[0]]} on the roster: {ONE_FOLDER}"
                 )
         return known
 
     def folders(self, students: Collection[str] = ()) -> list[str]:
         """Return the name of each person's folder: the one among `students` that is theirs, or else their id.
 
-        Raises CourseError as `known` does, and if two people would have one folder.
+        Raises CourseError as `known` does, if two people would have one folder, and if the file has another
+        id for somebody whose e-mail is on the class list.
         """
         known = {id(person): student for student, person in self.known(sorted(students)).items()}
         owners: dict[str, Person] = {}
         for person in self.people:
             name = known.get(id(person), person.student_id)
+            if person.student and name.casefold() not in _short(getattr(person, key) for key in KEYS):
+                raise CourseError(
+                    f"'{person.student}' on the roster has the e-mail of '{name}' on the class list: one "
+                    "person has one id; change the file, or remove the other with 'autograder students "
+                    "--remove'"
+                )
             if (other := owners.setdefault(name, person)) is not person:
                 raise CourseError(
                     f"the id '{name}' would be that of {_listed([other, person])} on the roster: "
@@ -160,9 +189,10 @@ def _listed(things: Sequence[object]) -> str:
     return ", ".join(f"'{each}'" for each in things)
 
 
-def _fits(value: str, student: str) -> bool:
-    name = value.casefold()
-    return bool(name) and student.casefold() in (name, name.partition("@")[0])
+def _short(texts: Iterable[str]) -> set[str]:
+    """Return texts, and those that are e-mails without their domains, too, in lower case."""
+    plain = {text.casefold() for text in texts}
+    return plain | {text.partition("@")[0] for text in plain}
 
 
 def read_roster(path: Path) -> Roster:
@@ -189,6 +219,7 @@ def read_roster(path: Path) -> Roster:
             f"'login', 'id number' or 'email', found {', '.join(headings) or 'nothing'}"
         )
     people, without_id, notes = list[Person](), list[str](), list[str]()
+    points: Mapping[str, str] = {}
     from_canvas = _system(headings) == "Canvas"
     for line, row in rows:
         cells = {key.strip(): (value or "").strip() for key, value in row.items()}  # a short row lacks some
@@ -196,9 +227,11 @@ def read_roster(path: Path) -> Roster:
         name = person.full_name.casefold()
         if from_canvas and name in TEST_STUDENT:
             notes.append(f"Canvas' test student was left out: '{person.full_name}'")
+        elif from_canvas and name == POINTS.casefold():
+            points = cells
         elif any(getattr(person, key) for key in KEYS):
             people.append(person)
-        elif any(cells.values()) and not (from_canvas and name in NOBODY):
+        elif any(cells.values()) and (name or not from_canvas):  # Canvas' other rows about columns have none
             without_id.append(f"line {line} ({person.full_name})" if name else f"line {line}")
     if without_id:
         notes.append(
@@ -212,7 +245,15 @@ def read_roster(path: Path) -> Roster:
         twice = [value for value, count in values.items() if value and count > 1]
         if twice:
             raise CourseError(f"the roster {path} has two rows of '{twice[0]}': expected one")
-    return Roster(people, headings, notes=notes)
+    return Roster(people, headings, notes=notes, points=points)
+
+
+def stated_points(text: str) -> float | None:
+    """Return the points in a cell of Canvas or Moodle; None if it holds no number."""
+    try:
+        return float(text.replace(",", "."))  # of either language
+    except ValueError:
+        return None
 
 
 def _system(headings: Iterable[str]) -> str:

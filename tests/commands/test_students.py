@@ -113,6 +113,31 @@ def test_who_handed_in_before_keeps_the_folders_name(course: Course) -> None:
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        "Identifier,Full name,Email address,Maximum grade\nParticipant 1,Jörg Müller,Joerg@uni.example,20\n",
+        'Student,ID,SIS User ID,SIS Login ID,Section\n"Müller, Jörg",1,muell01,muell01@uni.example,A\n',
+        'Student,ID,SIS User ID,SIS Login ID,Section\n"Müller, Jörg",1,77,joerg@uni.example,A\n',
+    ],
+)
+def test_who_is_on_the_class_list_does_not_become_two_people(course: Course, text: str) -> None:
+    """An export of Canvas or Moodle may know them by the e-mail, or by an id beside another login."""
+    _import(course, "student id,name,email\nmuell01,Jörg Müller,joerg@uni.example\n")
+    done = _import(course, text)
+    assert done.exit_code == 0, done.stderr
+    assert [each.student for each in class_list(course)] == ["muell01"]
+
+
+def test_another_id_for_an_email_of_the_class_list_is_refused(course: Course) -> None:
+    """Two ids may be one person's or two people's: the message names both, and nobody is changed."""
+    _import(course, "student id,name,email\nmuell01,Jörg Müller,joerg@uni.example\n")
+    done = _import(course, "student id,name,email\njm42,J. M.,joerg@uni.example\n")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "'jm42' on the roster has the e-mail of 'muell01' on the class list: one person has one id" in done.stderr
+    assert [each.full_name for each in class_list(course)] == ["Jörg Müller"]
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("student id\n../ada\n", "cannot be a student's id"),

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import zipfile
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from tiny_fixtures import record
 
 from autograder.cli import main
 from autograder.model.course import Course
+from autograder.reports import feedback_exporter
 
 
 def _run(course: Course, *args: str | Path) -> Result:
@@ -159,6 +161,61 @@ def test_a_roster_that_is_not_there_gets_one_line(graded: Course, tmp_path: Path
     """With exit status 2."""
     done = _run(graded, "canvas", "--roster", tmp_path / "none.csv")
     assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+
+
+@pytest.fixture
+def listed(graded: Course) -> Course:
+    """Ada's e-mail on the class list has nothing of her id in it."""
+    with Gradebook(f"sqlite:///{graded.gradebook}", "transformer") as opened:
+        opened.update_or_create_student("ada", first_name="Ada", last_name="King", email="countess@x.edu")
+    return graded
+
+
+def test_the_class_lists_email_finds_a_row_of_moodles(listed: Course, tmp_path: Path) -> None:
+    """A worksheet without ids has the grade and the feedback of everybody on the class list."""
+    assert feedback_exporter.make_pages(listed, LESSON, ["ada"]) == {}
+    worksheet = tmp_path / "worksheet.csv"
+    worksheet.write_text(
+        "Identifier,Full name,ID number,Email address,Grade,Maximum grade,Last modified (grade)\n"
+        "Participant 1,A King,,Countess@x.edu,,20.00,-\n"
+    )
+    done = _run(listed, "moodle", "3", "--roster", worksheet)
+    assert done.exit_code == 0, done.stderr
+    assert "4 students are not on the roster: bo; cyd; di; eve\n" in done.stderr
+    assert "handed in nothing" not in done.stderr
+    (row,) = csv.DictReader((listed.exports / f"moodle-{LESSON}.csv").read_text(encoding="utf-8-sig").splitlines())
+    assert row["Grade"] == "20.0"
+    with zipfile.ZipFile(listed.exports / f"moodle-{LESSON}-feedback.zip") as zipped:
+        assert f"A King_1_assignfeedback_file/{LESSON}.html" in zipped.namelist()
+
+
+@pytest.mark.parametrize(("name", "ada"), [("course", "ada,Ada King,countess@x.edu,"), ("nbgrader", "ada,King,Ada,countess@x.edu,")])
+def test_a_row_keeps_name_and_email_of_the_class_list(listed: Course, tmp_path: Path, name: str, ada: str) -> None:
+    """A roster adds what the class list lacks, and takes nothing away from who is not on it."""
+    roster = tmp_path / "roster.csv"
+    roster.write_text("name,email\nA. K.,countess@x.edu\nBo Lee,bo@x.edu\n", encoding="utf-8")
+    assert _run(listed, name, "3", "--roster", roster).exit_code == 0
+    text = (listed.exports / f"{name}.csv").read_text(encoding="utf-8-sig")
+    eve = "eve,Eve Example,," if name == "course" else "eve,Example,Eve,,"
+    assert all(each in text for each in (ada, "Bo Lee", eve))
+    assert "A. K." not in text
+
+
+@pytest.mark.parametrize(("points", "noted"), [("100", True), ("20", False), ("20,00", False), ("(read only)", False)])
+def test_points_that_differ_in_canvas_are_noted(graded: Course, tmp_path: Path, points: str, noted: bool) -> None:
+    """Canvas keeps its own, so 20 of 20 would be 20 of 100 there."""
+    roster = tmp_path / "canvas.csv"
+    roster.write_text(
+        f'Student,ID,SIS User ID,SIS Login ID,Section,{LESSON} (1)\n    Points Possible,,,,,"{points}"\nA,7,1,ada,S,\n'
+    )
+    done = _run(graded, "canvas", "--roster", roster)
+    assert done.exit_code == 0, done.stderr
+    said = (
+        f"note: '{LESSON} (1)' has 100 points in Canvas, and {LESSON} has 20: Canvas keeps its own, so set the points "
+        "of the assignment to 20 there\n"
+    )
+    assert (said in done.stderr) is noted
+    assert ("points in Canvas" in done.stderr) is noted
 
 
 @pytest.mark.parametrize("name", ["nbgrader", "canvas", "moodle", "course"])

@@ -95,6 +95,20 @@ def test_another_maximum_is_refused(scores: ClassScores, tmp_path: Path) -> None
         worksheet(scores.lessons[0], _worksheet(tmp_path, most="100.00"), partial=False)
 
 
+@pytest.mark.parametrize("heading", ["Maximum grade", "MAXIMUM GRADE"])
+def test_headings_count_in_either_case(scores: ClassScores, tmp_path: Path, heading: str) -> None:
+    """Moodle has changed its capitals; the file keeps the ones that it had."""
+    header = HEADER.replace("Maximum Grade", heading).replace("Grade can", "grade can")
+    path = tmp_path / "worksheet.csv"
+    row = ROW.format(id="Participant 9001", name="Ada L", mail="ada@x.edu", grade="", most="{most}")
+    path.write_text(f"{header}\n{row.format(most='20.00')}\n")
+    (read,) = csv.DictReader(io.StringIO(worksheet(scores.lessons[0], read_roster(path), partial=False)))
+    assert (read["Grade"], read[heading], read["grade can be changed"]) == ("20.0", "20.00", "Yes")
+    path.write_text(f"{header}\n{row.format(most='100.00')}\n")
+    with pytest.raises(CourseError, match=r"maximum grade is 100\.00"):
+        worksheet(scores.lessons[0], read_roster(path), partial=False)
+
+
 def test_a_roster_without_identifiers_is_refused(scores: ClassScores, roster_file: Path) -> None:
     """The message says which file Moodle needs."""
     with pytest.raises(CourseError, match="no column 'Identifier'"):

@@ -6,6 +6,7 @@ import pytest
 
 from autograder.exports.roster import Roster, read_roster
 from autograder.model.errors import CourseError
+from autograder.storage.class_list import Listed
 
 CANVAS = (
     "Student,ID,SIS User ID,SIS Login ID,Section,03_tiny (77)\n"
@@ -16,6 +17,7 @@ MOODLE = (
     "Identifier,Full name,Email address,Status,Grade,Maximum Grade,Last modified (grade)\n"
     "Participant 9001,Ada Lovelace,ada@example.edu,Submitted,,20.00,-\n"
 )
+CLASS = [Listed("muell01", "Jörg", "Müller", "Joerg@uni.example"), Listed("joerg", "Jörg", "Meier", "j.meier@uni.example")]
 
 
 def _read(folder: Path, text: str, encoding: str = "utf-8") -> Roster:
@@ -128,6 +130,37 @@ def test_a_folder_that_could_be_two_peoples_is_refused(tmp_path: Path) -> None:
     roster = _read(tmp_path, "name,email,id number\nWeb B,web@x.edu,7\nEve E,eve@x.edu,web\n")
     with pytest.raises(CourseError, match=r"'web' could be that of 'Web B', 'Eve E'.*column 'student id'"):
         roster.find("web")
+
+
+@pytest.mark.parametrize(
+    "row", ["joerg@uni.example,,", "alias@uni.example,joerg@uni.example,", ",muell01,", "alias@uni.example,,MUELL01"]
+)
+def test_a_student_is_found_by_the_class_lists_email(tmp_path: Path, row: str) -> None:
+    """As by an id or a login, in either case; an e-mail may stand under either heading."""
+    roster = _read(tmp_path, f"email,login,id number\nada@uni.example,ada,7\n{row}\n").with_emails(CLASS[:1])
+    assert roster.find("muell01") is roster.people[1]
+    assert roster.known(["ada", "muell01"]) == {"ada": roster.people[0], "muell01": roster.people[1]}
+
+
+def test_the_class_lists_email_tells_more_than_a_name_before_the_at(tmp_path: Path) -> None:
+    """So that one Jörg does not get the other's scores, nor are both one."""
+    roster = _read(tmp_path, "email\njoerg@uni.example\nj.meier@uni.example\n").with_emails(CLASS)
+    first, second = roster.people
+    assert roster.known(["joerg", "muell01"]) == {"joerg": second, "muell01": first}
+
+
+def test_an_email_and_an_id_that_are_two_peoples_are_refused(tmp_path: Path) -> None:
+    """A guess could give away a score; the message names both."""
+    roster = _read(tmp_path, "name,email,id number\nJ M,joerg@uni.example,7\nEve,eve@x.edu,muell01\n")
+    with pytest.raises(CourseError, match="'muell01' could be that of 'J M', 'Eve'"):
+        roster.with_emails(CLASS).find("muell01")
+
+
+def test_two_folders_of_one_email_are_never_one_person(tmp_path: Path) -> None:
+    """The message says what becomes of the work in them."""
+    roster = _read(tmp_path, "name,email\nJ M,joerg@uni.example\n").with_emails(CLASS[:1])
+    with pytest.raises(CourseError, match=r"'joerg', 'muell01' are all J M.*move the work to the right one in submitted/"):
+        roster.known(["joerg", "muell01"])
 
 
 def test_a_student_id_says_whose_folder_it_is(tmp_path: Path) -> None:
