@@ -295,6 +295,6 @@ def test_a_change_that_the_visible_test_refuses_does_not_count(
     monkeypatch.setenv("JPY_SESSION_NAME", str(file))
     exercise = next(each for each in exercises_of("03_attention") if each.id == "softmax")
     assert "visible tests pass" in where._visible_test(exercise, {})
-    assert asked(WRONG_AXIS, F=F, math=math).where == "Every example passes with another `dim` in line 3."
+    assert asked(WRONG_AXIS, F=F, math=math).where == "Every example passes with another dimension in line 3."
     monkeypatch.setattr(where, "_visible_test", lambda *_: "assert softmax is None")
     assert asked(WRONG_AXIS).where == where.NOTHING
