@@ -248,7 +248,7 @@ def print_summary(course: Course, reports: Reports, console: Console) -> None:
 
 
 def _summary_table(summaries: Iterable[LessonSummary]) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # 80 columns hold the longest name
     table.add_column("Lesson", overflow="fold")
     for title in ("Graded", "Failed", "Absent", "Pending", "Incidents", "Mean"):
         table.add_column(title, justify="right", no_wrap=True)

@@ -5,6 +5,7 @@ import random
 from io import StringIO
 
 import pytest
+from conftest import REAL_COURSE
 from rich.console import Console
 
 from autograder.model.course import Course
@@ -55,6 +56,15 @@ def test_the_mean_is_of_what_has_been_graded() -> None:
     assert list(found.failed) == ["carl", "dora"]
     assert found.absent == ["emil"]
     assert summarise(LESSON, {"emil": REPORTS["emil"]}).mean is None
+
+
+def test_the_name_of_a_lesson_is_in_one_piece() -> None:
+    """At 80 columns, for every lesson of the course."""
+    text = StringIO()
+    reports = dict.fromkeys(REAL_COURSE.lessons(), REPORTS)
+    print_summary(REAL_COURSE, reports, Console(file=text, width=80))
+    firsts = {line.split()[0] for line in text.getvalue().splitlines() if line.strip()}
+    assert firsts >= set(REAL_COURSE.lessons())
 
 
 def test_a_row_has_every_count_and_failures_are_named(course: Course) -> None:
