@@ -12,6 +12,7 @@ from autograder.model.errors import CourseError
 from autograder.model.text import is_student_name, spelt_name
 from autograder.storage.attempts import AttemptLog, forget_errors
 from autograder.storage.gradebook import open_gradebook
+from autograder.submissions.submission import Submission
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,17 @@ def listed(book: Gradebook) -> list[Listed]:
 
 
 def handed_in(course: Course) -> dict[str, list[str]]:
-    """Return the lessons that each student handed in, whether or not the student is on the class list."""
+    """Return the lessons that each student handed in, whether or not the student is on the class list.
+
+    With an empty folder, a student is absent from the lesson, as in the reports.
+    """
     lessons, found = {*course.lessons()}, dict[str, list[str]]()
     for folder in sorted(course.submitted.glob("*/*")):
-        if folder.name in lessons and is_student_name(folder.parent.name):
-            found.setdefault(folder.parent.name, []).append(folder.name)
+        student, lesson = folder.parent.name, folder.name
+        if lesson not in lessons or not is_student_name(student):
+            continue
+        if not Submission(course, student, lesson, "").is_empty():
+            found.setdefault(student, []).append(lesson)
     return found
 
 

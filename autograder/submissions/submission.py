@@ -116,6 +116,16 @@ class Submission:
             raise WrongFileError(f"expected the notebook '{path.name}', found {names}")
         raise NothingSubmittedError(f"there is no file '{path.name}'")
 
+    def is_empty(self) -> bool:
+        """Return whether the folder holds nothing that was handed in."""
+        try:
+            self.require_file()
+        except NothingSubmittedError:
+            return True
+        except (SubmissionError, OSError):
+            return False
+        return False
+
     def repairs(self, path: Path) -> Iterator[str]:
         """Yield a note if the file has an unexpected name, or if there are others beside it."""
         if path.stem != self.lesson:

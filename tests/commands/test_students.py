@@ -171,6 +171,17 @@ def test_the_list_shows_what_each_handed_in(course: Course) -> None:
     assert [(row["student"], row["handed_in"]) for row in rows] == [("ada", [LESSON]), ("bo", [])]
 
 
+def test_an_empty_folder_is_no_lesson_handed_in(course: Course) -> None:
+    """The reports call the student absent; a file of any other kind counts."""
+    _import(course, "student id\nada\nbo\n")
+    for student in ("ada", "bo", "zoe"):
+        course.submission(student, LESSON).parent.mkdir(parents=True)
+    course.submission("bo", LESSON).with_name("answers.pdf").write_text("x")
+    rows = json.loads(_run(course, "--json").output)["students"]
+    assert [(row["student"], row["handed_in"]) for row in rows] == [("ada", []), ("bo", [LESSON])]
+    assert "zoe" not in _run(course).output
+
+
 def test_a_student_who_is_removed_leaves_nothing(graded: Course, grades: ReadGrades) -> None:
     """Neither work nor scores, in no file; everybody else's are as they were."""
     before = grades("zebulon")
