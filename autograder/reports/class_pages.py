@@ -42,13 +42,15 @@ def class_pages(
     indexes: Set[str] = frozenset(),
     changes: Mapping[str, Changes] = MappingProxyType({}),
     extra: Set[str] = frozenset(),
+    late: Set[str] = frozenset(),
     full_names: Mapping[str, str] | None = None,
 ) -> dict[str, str]:
     """Return the pages by file name; all lie in reports/, beside each other.
 
     Reports, answers and `changes`, those that would make wrong answers right, go by lesson. `indexes` are the
-    students who have an index page of their own, `extra` the lessons that enter no total. `full_names` has
-    the names of students, where they are known.
+    students who have an index page of their own, `extra` the lessons that enter no total, and
+    `late` those of which points were taken off for lateness. `full_names` has the names of students, where
+    they are known.
     """
     course, script = course_figures(lesson_reports, extra), render("class_script.j2")
     page = partial(
@@ -76,6 +78,7 @@ def class_pages(
         pages[f"class-{one.lesson}.html"] = page(
             "class_lesson.html.j2",
             one=one,
+            is_late=one.lesson in late,
             specimen=specimens.of,
             fewest=FEWEST,
             changes=change_groups(one.reports, changes.get(one.lesson, {})),

@@ -22,7 +22,7 @@ from autograder.reports.class_pages import FORMGRADER, class_pages
 from autograder.reports.csv_file import scores_csv
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.class_list import listed
-from autograder.storage.gradebook import open_gradebook, scores_by_hand
+from autograder.storage.gradebook import open_gradebook, penalised, scores_by_hand
 
 PACKAGE = Path(__file__).resolve().parent.parent
 CODE = ("reports", "model")  # the folders whose code can change a page
@@ -84,6 +84,7 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     with open_gradebook(course) as book:
         reports = {lesson: _reports(course, book, found) for lesson, found in latest.items()}
         full_names = {each.student: each.full_name for each in listed(book) if each.full_name}
+        late = penalised(book)
     formgrader = settings(course).ClassReport.get("formgrader", FORMGRADER)
     extra = outside_totals(course)
     indexes = {path.parent.name for path in course.feedback.glob("*/index.html")}
@@ -92,7 +93,7 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
     files = [path for each in reports for path in (course.text(each), course.release_notebook(each))]
     files += [course.autograded_notebook(name, lesson) for lesson in reports for name in latest[lesson]]
     source = imprint(
-        [formgrader, sandboxed, sorted(indexes), sorted(extra), full_names],
+        [formgrader, sandboxed, sorted(indexes), sorted(extra), sorted(late), full_names],
         {
             lesson: {name: each.model_dump_json() for name, each in found.items()}
             for lesson, found in reports.items()
@@ -115,6 +116,7 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
             lesson: {name: each.changes for name, each in found.items()} for lesson, found in latest.items()
         },
         extra=extra,
+        late=late,
         full_names=full_names,
     )
     texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}

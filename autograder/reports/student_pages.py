@@ -39,6 +39,7 @@ from autograder.reports.words import (
     points,
     report_total,
     sentence,
+    taken_off,
     total,
     wording,
 )
@@ -323,6 +324,7 @@ def feedback_page(work: GradedWork) -> str:
         what_now=f"{state.sentence.partition('. ')[2]} {state.if_that_fails}".strip(),
         last=work.history[-1] if len(work.history) > 1 else None,
         exercise_total=exercise_total,
+        taken_off=taken_off,
         sentence=sentence,
         next_step=next_step,
         has_entries=has_entries,
@@ -434,4 +436,5 @@ def student_index(
         counted=counted,
         total=total(earned, most, pending) if graded else "Nothing graded",
         report_total=report_total,
+        taken_off=taken_off,
     )

@@ -88,6 +88,11 @@ def report_total(report: Report, penalty: float = 0.0) -> str:
     return total(max(0.0, report.score - penalty), report.max_score, report.pending)
 
 
+def taken_off(penalty: float) -> str:
+    """Return what lateness cost: "4 points taken off"."""
+    return f"{counted(round(penalty, 2), 'point')} taken off"
+
+
 def exercise_total(exercise: ExerciseReport) -> str:
     """Return what an exercise scored: "1.5 of 2 points", or "2 points pending"."""
     if exercise.is_stretch:

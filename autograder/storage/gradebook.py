@@ -177,6 +177,17 @@ def comments_by_hand(book: Gradebook, lesson: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def penalised(book: Gradebook) -> set[str]:
+    """Return the lessons of which points were taken off for lateness."""
+    rows = (
+        book.db.query(Assignment.name)
+        .join(SubmittedAssignment, SubmittedAssignment.assignment_id == Assignment.id)
+        .join(SubmittedNotebook, SubmittedNotebook.assignment_id == SubmittedAssignment.id)
+        .filter(SubmittedNotebook.late_submission_penalty > 0)
+    )
+    return {name for (name,) in rows}
+
+
 def give_points(book: Gradebook, lesson: str, student: str, exercise: str, score: float | None) -> None:
     """Write the score that a person gives to a written answer; None withdraws it, and the answer is pending.
 

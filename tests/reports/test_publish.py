@@ -73,6 +73,19 @@ def test_a_score_given_by_hand_is_shown_at_once(course: Course) -> None:
     assert csv.read_text(encoding="utf-8") != before
 
 
+def test_a_lessons_page_says_that_its_points_are_those_before_lateness(course: Course) -> None:
+    """Only where something was taken off: students' own pages then show less."""
+    publish(_graded(course), [LESSON])
+    page = course.reports / f"class-{LESSON}.html"
+    said = "Points on this page are those before anything is taken off for lateness"
+    assert said not in page.read_text(encoding="utf-8")
+    with open_gradebook(course) as book:
+        book.find_submission_notebook(LESSON, LESSON, "perfect").late_submission_penalty = 2.0
+        book.db.commit()
+    publish(course, [LESSON])
+    assert said in page.read_text(encoding="utf-8")
+
+
 def test_answers_and_pages_that_changed_are_read_again(course: Course) -> None:
     """The class's pages quote answers from the graded notebooks, and anybody can remove a page."""
     done = publish(_graded(course), [LESSON])

@@ -187,6 +187,16 @@ def test_comments_and_lateness_are_told() -> None:
     assert page.index("</details>") < page.index("Neat <math") < page.index('id="exercise-attention-scores"')
 
 
+def test_late_work_that_is_all_right_is_not_said_to_have_earned_everything() -> None:
+    """What is missing was taken off for lateness, and the page says that nothing else is."""
+    perfect = report([done(name, Outcome.PASSED, 2) for name in ("softmax", "causal-mask")])
+    late, in_time = (text(feedback_page(work(perfect, late_penalty=penalty))) for penalty in (1.0, 0.0))
+    assert "Handed in late: 1 point taken off." in late
+    assert "Nothing: every exercise has all of its points, and only lateness took some off." in late
+    assert "you have earned all there was to earn" not in late
+    assert "Nothing: you have earned all there was to earn." in in_time
+
+
 def test_a_written_answer_stands_in_its_own_words_with_its_formula() -> None:
     """Typeset without a script or a network."""
     page = feedback_page(work(PERFECT))
@@ -310,7 +320,16 @@ def test_the_newest_score_is_the_gradebooks() -> None:
     grades = {LESSON: LessonGrades(scores={"why": 1.5}, late_penalty=0.5)}
     said = " ".join(page(grades, **{LESSON: [attempt(PERFECT, "a")]}).text.split())
     assert "9 of 10 points so far, in 1 lesson." in said
+    assert "handed in late, 0.5 points taken off" in said
     assert "Attempt 1," not in said  # the table says all there is to say of one attempt
+
+
+def test_an_attempt_with_a_lower_total_than_before_says_why() -> None:
+    """The newest one has the same scores, less what was taken off."""
+    made = [attempt(PERFECT, "a"), attempt(PERFECT, "b", 2)]
+    said = " ".join(page({LESSON: LessonGrades(late_penalty=8.0)}, **{LESSON: made}).text.split())
+    assert "0 of 8 points graded, 2 pending (handed in late, 8 points taken off) No score changed." in said
+    assert said.count("taken off") == 2
 
 
 def test_a_lesson_that_was_not_graded_is_told_and_not_counted() -> None:
