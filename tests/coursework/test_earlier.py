@@ -190,6 +190,7 @@ def test_nothing_next_door_starts_no_process(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As when marking: the stand-in is there at once."""
+    monkeypatch.delenv("COURSEWORK_STAND_INS", raising=False)
     monkeypatch.setattr(subprocess, "Popen", None)
     part, line = told(tmp_path, capfd)
     assert part is stand_ins.scaled_dot_product_attention
