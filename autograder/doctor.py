@@ -16,7 +16,7 @@ import psutil
 from packaging.requirements import Requirement
 
 from autograder.model.course import CONFIG, Course
-from autograder.model.errors import AutograderError, CourseError, SandboxMissingError
+from autograder.model.errors import AutograderError, SandboxMissingError, SettingsError
 from autograder.model.nbgrader_config import gradebook_place, in_a_file, settings
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
@@ -25,6 +25,7 @@ from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import open_gradebook
 from autograder.storage.io_errors import plain_database_errors
+from autograder.storage.recorder import LateRule
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # of the Pythons that requirements.txt is for
 PROJECT = "transformer-coursework"
@@ -249,11 +250,13 @@ def writable(course: Course) -> Finding:
 
 
 def configuration(course: Course) -> Finding:
-    """Check whether nbgrader's configuration can be read, and names the autograder."""
+    """Check whether nbgrader's configuration can be read and used, and names the autograder."""
     path = course.root / CONFIG
     try:
         found = settings(course)
-    except CourseError as error:
+        LateRule(course)
+        CourseExchange(course)
+    except SettingsError as error:
         return problem(str(error), f"correct {CONFIG}")
     for command, plugin in PLUGINS.items():
         if found[command].get("exporter_class") != plugin:
@@ -313,10 +316,15 @@ CHECKS: tuple[NamedCheck, ...] = (
 
 
 def examine(place: Course, checks: Iterable[NamedCheck] = CHECKS) -> Iterator[tuple[str, Finding]]:
-    """Yield the name of each check and what it finds. One that raises counts as a problem."""
+    """Yield the name of each check and what it finds. One that raises counts as a problem.
+
+    One that needs nbgrader's configuration says nothing of its own where that cannot be used.
+    """
     for name, look in checks:
         try:
             yield name, look(place)
+        except SettingsError:
+            yield name, warning(f"not checked, because {CONFIG} has to be corrected first")
         except Exception as error:  # such as a package that cannot be imported
             said = f"could not be checked: {type(error).__name__}: {error}"
             yield name, problem(said, "run 'make setup', and report this if it persists")

@@ -190,6 +190,29 @@ def test_a_configuration_without_the_autograder_is_a_problem(
     assert CONFIG in found.fix
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["c.AssignLatePenalties.plugin_class = 'no_such.Rule'", "c.LineSearch.seconds = 'abc'", "c.Exchange.root = 5"],
+)
+def test_a_setting_that_cannot_be_used_is_a_problem(course: Course, line: str) -> None:
+    """Also a rule for late work that cannot be imported, at which grading stops."""
+    with (course.root / CONFIG).open("a") as file:
+        file.write(f"\n{line}\n")
+    found = doctor.configuration(course)
+    assert (found.status, found.fix) == ("problem", f"correct {CONFIG}")
+    assert "\n" not in found.said
+
+
+def test_what_needs_the_configuration_waits_until_that_is_correct(course: Course) -> None:
+    """One mistake gives one piece of advice."""
+    (course.root / CONFIG).write_text("c = get_config(\n")
+    names = ("nbgrader's configuration", "gradebook", "exchange")
+    found = dict(doctor.examine(course, [each for each in doctor.CHECKS if each[0] in names]))
+    assert [found[name].fix for name in names] == [f"correct {CONFIG}", "", ""]
+    for name in names[1:]:
+        assert found[name].said == f"not checked, because {CONFIG} has to be corrected first"
+
+
 def test_a_gradebook_is_opened(course: Course) -> None:
     """One that is not there yet is not made."""
     assert doctor.gradebook(course).status == "ok"

@@ -23,6 +23,10 @@ class CourseError(AutograderError):
     """The course folder is not as it should be: no release, no permission, no such lesson."""
 
 
+class SettingsError(CourseError):
+    """nbgrader_config.py cannot be read, or sets something that cannot be used."""
+
+
 class SubmissionError(AutograderError):
     """A file that should be graded is not a lesson notebook, or cannot be read."""
 

@@ -1,40 +1,88 @@
 """What a course's nbgrader_config.py says: its id, where its gradebook is, and what enters a total."""
 
+import math
 import os
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
+from traitlets import TraitError
 from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.model.course import CONFIG, Course
-from autograder.model.errors import CourseError
+from autograder.model.errors import SettingsError
 from autograder.model.lesson_text import header
 
 SEARCH_SECONDS = 2.0
 PATIENCE = 30  # seconds to wait for a locked SQLite file; the formgrader locks it for far less
+LONGEST = 80  # characters of a value in a message
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_seconds(value: object) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and math.isfinite(value) and value >= 0  # type: ignore[arg-type,operator]
+
+
+def _is_columns(value: object) -> bool:
+    return isinstance(value, Mapping) and all(map(_is_text, (*value.keys(), *value.values())))
+
+
+# For each setting that we read: which values can be used, and what is expected. nbgrader validates its own.
+_SETTINGS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "CanvasExport.columns": (
+        _is_columns,
+        'a column for a lesson, as in {"03_attention": "Looking back (88123)"}',
+    ),
+    "ClassReport.formgrader": (_is_text, "an address in quotes"),
+    "CourseDirectory.course_id": (_is_text, "a name in quotes"),
+    "CourseDirectory.db_url": (_is_text, "an address in quotes"),
+    "LineSearch.seconds": (_is_seconds, "a number of seconds, 0 or more"),
+    "Totals.count_extra": (lambda value: isinstance(value, bool), "True or False"),
+}
 
 
 def settings(course: Course) -> Config:
     """Return what the course's nbgrader_config.py sets; nothing if there is none.
 
-    Raises CourseError if the file stops with an error of its own.
+    Raises SettingsError if the file stops with an error of its own, or sets something that can't be used.
     """
     path = course.root / CONFIG
     if not path.is_file():
         return Config()
     try:
-        return PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
+        found = PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
     except Exception as error:
         steps = traceback.extract_tb(error.__traceback__)
         number = error.lineno if isinstance(error, SyntaxError) else None
         number = number or next((step.lineno for step in reversed(steps) if step.filename == str(path)), None)
         place = f"line {number} of {path}" if number else str(path)
-        raise CourseError(f"{place} stops with {type(error).__name__}: {error}") from error
+        raise SettingsError(f"{place} stops with {type(error).__name__}: {error}") from error
+    for name, (can_be_used, expected) in _SETTINGS.items():
+        section, key = name.split(".")
+        if key in found[section] and not can_be_used(found[section][key]):
+            got = repr(found[section][key])
+            shown = got if len(got) <= LONGEST else f"{got[: LONGEST - 1]}…"
+            raise SettingsError(f"c.{name} in {path} should be {expected}, got {shown}")
+    return found
+
+
+@contextmanager
+def plain_setting_errors(course: Course) -> Iterator[None]:
+    """Turn nbgrader's complaint about one of its own settings into a SettingsError."""
+    try:
+        yield
+    except TraitError as error:
+        said = re.sub(r"<([\w.]+) object at 0x\w+>", r"\1", str(error))  # an address says nothing to a person
+        raise SettingsError(f"a setting in {course.root / CONFIG} cannot be used: {said}") from error
 
 
 def course_id(course: Course) -> str:
@@ -96,4 +144,18 @@ def programs_on_path() -> Iterator[None]:
 def _server(course: Course) -> str:
     """Return the address of the server that the gradebook is on; '' if it is in a file."""
     url = str(settings(course).CourseDirectory.get("db_url", ""))
-    return "" if re.match(r"sqlite[+:]", url) else url
+    if not url or re.match(r"sqlite[+:]", url):
+        return ""
+    from sqlalchemy.engine import make_url  # takes a quarter of a second to import
+    from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError
+
+    reason = "its form is postgresql://USER:PASSWORD@HOST/DATABASE"
+    try:
+        make_url(url).get_dialect().import_dbapi()
+    except (SQLAlchemyError, ImportError, ValueError) as error:
+        if isinstance(error, (ImportError, NoSuchModuleError)):
+            reason = str(error)  # that of others may quote a part of the password
+        raise SettingsError(
+            f"c.CourseDirectory.db_url in {course.root / CONFIG} cannot be used: {reason}"
+        ) from error
+    return url

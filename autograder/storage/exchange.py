@@ -9,7 +9,7 @@ from traitlets.config import Config
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.nbgrader_config import settings
+from autograder.model.nbgrader_config import plain_setting_errors, settings
 from autograder.storage.gradebook import course_directory, quiet_logger
 from autograder.submissions.submission import SECRET, TIMESTAMP
 
@@ -20,13 +20,17 @@ class CourseExchange:
     """The exchange of one course: where submissions arrive, and how feedback goes back."""
 
     def __init__(self, course: Course, inbound: Path | None = None) -> None:
-        """Use the exchange that the course is set up for, or the one that `inbound` belongs to."""
+        """Use the exchange that the course is set up for, or the one that `inbound` belongs to.
+
+        Raises SettingsError if the course sets something that nbgrader refuses.
+        """
         self.course, self.config = course, settings(course)
         if inbound is not None and inbound.name == INBOUND:
             named = {"Exchange": {"root": str(inbound.parents[1])}}
             self.config.merge(Config(named))
             self.config.CourseDirectory.course_id = inbound.parent.name
-        collect = self._part("Collect", "")
+        with plain_setting_errors(course):
+            collect = self._part("Collect", "")
         self.inbound: Path = Path(collect.root) / collect.coursedir.course_id / INBOUND
         self.checks_owner = bool(collect.check_owner)
 

@@ -6,6 +6,7 @@ cut short is done again from the start.
 """
 
 import json
+import math
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from datetime import datetime
+from numbers import Real
 from pathlib import Path
 
 import nbformat
@@ -20,12 +22,11 @@ from nbformat import NotebookNode
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
-from traitlets import TraitError
 
 from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
-from autograder.model.errors import CourseError
-from autograder.model.nbgrader_config import settings
+from autograder.model.errors import SettingsError
+from autograder.model.nbgrader_config import plain_setting_errors, settings
 from autograder.model.text import some_of
 from autograder.storage.attempts import AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
@@ -35,6 +36,7 @@ KEY = "autograder"  # the entry of a graded notebook's metadata that holds its a
 # A date, a time, and perhaps a zone by offset or name; a path to a zone's file is none.
 _STAMP = re.compile(r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d(:\d\d)?(\.\d{1,9})?( ?[+-]?[A-Za-z0-9:]{1,10})?")
 SMALLEST = 1e-6  # points; a smaller difference comes of rounding
+LONGEST = 80  # characters of a value in a message
 READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
 
 
@@ -68,22 +70,51 @@ def _previous(log: AttemptLog, attempt: Attempt) -> Attempt | None:
     return newest.model_copy(update={"answers": next(of_file, {})})
 
 
+class LateRule:
+    """What the course takes off late work: nbgrader's rule, or the one that nbgrader_config.py sets."""
+
+    def __init__(self, course: Course) -> None:
+        """Read the rule. Raises SettingsError if it cannot be used."""
+        self._path = course.root / CONFIG
+        try:
+            with plain_setting_errors(course):
+                rule = AssignLatePenalties(config=settings(course), log=quiet_logger())
+                rule.init_plugin()
+        except SettingsError:
+            raise
+        except Exception as error:  # the rule may be anybody's program
+            raise self._unusable(f"it stops with {type(error).__name__}: {error}") from error
+        self._plugin = rule.plugin_inst
+
+    def taken_off(self, student: str, score: float, seconds: float) -> float:
+        """Return what is taken off `score` points that came so many seconds late: from 0 to all of them.
+
+        Raises SettingsError if the rule fails, or returns anything but a number or None.
+        """
+        try:
+            taken = self._plugin.late_submission_penalty(student, score, seconds)
+        except Exception as error:
+            raise self._unusable(f"it stops with {type(error).__name__}: {error}") from error
+        if taken is None:
+            return 0.0
+        if not isinstance(taken, Real) or isinstance(taken, bool) or math.isnan(taken):
+            raise self._unusable(f"expected a number of points or None, got {repr(taken)[:LONGEST]}")
+        return min(max(float(taken), 0.0), score)  # within the limits that nbgrader sets
+
+    def _unusable(self, reason: str) -> SettingsError:
+        return SettingsError(f"the rule for late work in {self._path} cannot be used: {reason}")
+
+
 class Recorder:
     """Records the attempts of a class run and keeps the gradebook open: use it in a `with`."""
 
     def __init__(self, course: Course) -> None:
         """Read the course's nbgrader settings and open its gradebook.
 
-        Raises CourseError if the rule for late work that they name cannot be used.
+        Raises SettingsError if the rule for late work that they name cannot be used.
         """
         self.course = course
-        try:
-            self._late = AssignLatePenalties(config=settings(course), log=quiet_logger())
-            self._late.init_plugin()
-        except (TraitError, ImportError, AttributeError) as error:
-            raise CourseError(
-                f"{course.root / CONFIG} names no usable rule for late work: {error}"
-            ) from error
+        self._late = LateRule(course)
         self.book = open_gradebook(course)
 
     def __enter__(self) -> "Recorder":
@@ -108,8 +139,7 @@ class Recorder:
     def penalty(self, student: str, lesson: str, score: float) -> float:
         """Return what the rule for late work takes off `score` points of a recorded submission."""
         late = self.book.find_submission(lesson, student).total_seconds_late
-        taken = self._late.plugin_inst.late_submission_penalty(student, score, late) if late else None
-        return min(max(taken or 0.0, 0.0), score)  # within the limits that nbgrader sets
+        return self._late.taken_off(student, score, late) if late else 0.0
 
     def renew_penalties(self, lesson: str, student: str = "") -> dict[str, tuple[float, float]]:
         """Apply the rule for late work, for all or one, to scores, due date and time stamps as they are now.

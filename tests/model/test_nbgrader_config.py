@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from autograder.model.course import CONFIG, Course
-from autograder.model.errors import CourseError
-from autograder.model.nbgrader_config import settings
+from autograder.model.errors import CourseError, SettingsError
+from autograder.model.nbgrader_config import database_url, settings
+from autograder.storage.exchange import CourseExchange
 
 
 @pytest.mark.parametrize(
@@ -25,3 +26,72 @@ def test_the_line_that_stops_the_settings_is_named(tmp_path: Path, second: str, 
         settings(Course(tmp_path))
     assert str(stopped.value).startswith(f"line 2 of {path} stops with {says}")
     assert "\n" not in str(stopped.value)
+
+
+def _course(folder: Path, line: str) -> Course:
+    (folder / CONFIG).write_text(f"c = get_config()\n{line}\n")
+    return Course(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("LineSearch.seconds", '"abc"', "a number of seconds, 0 or more, got 'abc'"),
+        ("LineSearch.seconds", "-1", "a number of seconds, 0 or more, got -1"),
+        ("LineSearch.seconds", 'float("nan")', "a number of seconds, 0 or more, got nan"),
+        ("LineSearch.seconds", "True", "a number of seconds, 0 or more, got True"),
+        ("CanvasExport.columns", '"x"', "as in {\"03_attention\": \"Looking back (88123)\"}, got 'x'"),
+        ("CanvasExport.columns", '{"03_attention": 5}', "got {'03_attention': 5}"),
+        ("ClassReport.formgrader", "5", "an address in quotes, got 5"),
+        ("CourseDirectory.course_id", "5", "a name in quotes, got 5"),
+        ("CourseDirectory.db_url", "None", "an address in quotes, got None"),
+        ("Totals.count_extra", '"no"', "True or False, got 'no'"),
+        ("ClassReport.formgrader", "[0] * 999", f"got {str([0] * 999)[:79]}…"),
+    ],
+)
+def test_a_value_that_cannot_be_used_is_refused(tmp_path: Path, name: str, value: str, expected: str) -> None:
+    """In one line with the setting's name, whichever command reads the settings, and whatever it needs of them."""
+    with pytest.raises(SettingsError) as refused:
+        settings(_course(tmp_path, f"c.{name} = {value}"))
+    assert str(refused.value).startswith(f"c.{name} in {tmp_path / CONFIG} should be ")
+    assert str(refused.value).endswith(expected)
+
+
+@pytest.mark.parametrize("value", ["0", "2", "0.5"])
+def test_a_value_that_can_be_used_stays(tmp_path: Path, value: str) -> None:
+    """Whole numbers too."""
+    assert settings(_course(tmp_path, f"c.LineSearch.seconds = {value}")).LineSearch.seconds == float(value)
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("nonsense", "its form is postgresql://USER:PASSWORD@HOST/DATABASE"),
+        ("postgresql://ada:se:cret@host:secret/x", "its form is postgresql://USER:PASSWORD@HOST/DATABASE"),
+        ("nosuch://ada:secret@host/x", "Can't load plugin: sqlalchemy.dialects:nosuch"),
+    ],
+)
+def test_an_address_of_the_gradebook_that_cannot_be_read_is_refused(
+    tmp_path: Path, address: str, said: str
+) -> None:
+    """Without the address, which may hold a password."""
+    with pytest.raises(SettingsError, match=r"c\.CourseDirectory\.db_url in .* cannot be used: ") as refused:
+        database_url(_course(tmp_path, f"c.CourseDirectory.db_url = {address!r}"))
+    assert said in str(refused.value)
+    assert "secret" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("c.Exchange.root = 5", "The 'root' trait of an ExchangeCollect instance expected a unicode string"),
+        ("c.CourseDirectory.groupshared = 5", "The 'groupshared' trait of a CourseDirectory instance expected a boolean"),
+        ("c.ExchangeFactory.collect = 'no.such'", "ExchangeFactory instance must be a type, but 'no.such' could not"),
+    ],
+)
+def test_what_nbgrader_refuses_is_one_line(tmp_path: Path, line: str, said: str) -> None:
+    """In nbgrader's words, without an address in memory."""
+    with pytest.raises(SettingsError) as refused:
+        CourseExchange(_course(tmp_path, line))
+    assert said in str(refused.value)
+    assert "0x" not in str(refused.value)

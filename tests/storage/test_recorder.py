@@ -15,7 +15,7 @@ from tiny_fixtures import ReadGrades
 from autograder.grading.grade_submission import Result, grade_submission
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
-from autograder.model.errors import CourseError
+from autograder.model.errors import SettingsError
 from autograder.reports.formgrader import graded_notebook
 from autograder.storage import recorder
 from autograder.storage.attempts import ERROR_LOG, AttemptLog
@@ -139,8 +139,61 @@ def test_an_unusable_rule_for_late_work_is_reported_before_anything_is_recorded(
     """Not at the first late submission, and in one line."""
     with (course.root / "nbgrader_config.py").open("a") as config:
         config.write(f"\nc.AssignLatePenalties.plugin_class = {name!r}\n")
-    with pytest.raises(CourseError, match=r"nbgrader_config\.py names no usable rule for late work: "):
+    with pytest.raises(SettingsError, match=r"nbgrader_config\.py cannot be used: ") as refused:
         Recorder(course)
+    assert "\n" not in str(refused.value)
+    assert " at 0x" not in str(refused.value)
+
+
+RULE = """
+from nbgrader.plugins import LateSubmissionPlugin
+
+class Rule(LateSubmissionPlugin):
+    def late_submission_penalty(self, student_id, score, total_seconds_late):
+        {}
+
+c.AssignLatePenalties.plugin_class = Rule
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('return "2"', "expected a number of points or None, got '2'"),
+        ('return float("nan")', "expected a number of points or None, got nan"),
+        ("return True", "expected a number of points or None, got True"),
+        ("return score / 0", "it stops with ZeroDivisionError: float division by zero"),
+    ],
+)
+def test_a_rule_for_late_work_that_fails_is_reported_in_one_line(
+    course: Course, book: Gradebook, body: str, said: str
+) -> None:
+    """Its result is refused unless it is a number or None, and the submission is graded again by the next run."""
+    _with_rule(course, book, body)
+    made = result(course, **RIGHT)
+    with pytest.raises(SettingsError, match=r"the rule for late work in .*nbgrader_config\.py cannot be used: ") as failed:
+        keep(course, made)
+    assert str(failed.value).endswith(said)
+    assert recorder.stored_attempt(course, "alice", LESSON) is None
+
+
+@pytest.mark.parametrize(("body", "taken"), [("return None", None), ("return -1", None), ("return 2", 2.0), ("return 99.0", 18.0)])
+def test_a_rule_for_late_work_takes_off_no_more_than_there_is(
+    course: Course, book: Gradebook, body: str, taken: float | None
+) -> None:
+    """A whole number of points is a number too."""
+    _with_rule(course, book, body)
+    keep(course, result(course, **RIGHT))
+    assert book.find_submission_notebook(LESSON, LESSON, "alice").late_submission_penalty == taken
+
+
+def _with_rule(course: Course, book: Gradebook, body: str) -> None:
+    """Set a rule for late work, and hand in a day late."""
+    with (course.root / "nbgrader_config.py").open("a") as config:
+        config.write(RULE.format(body))
+    book.find_assignment(LESSON).duedate = dt.datetime(2026, 1, 1)
+    book.db.commit()
+    hand_in(course, "alice", **RIGHT).with_name("timestamp.txt").write_text("2026-01-02 00:00:00 UTC")
 
 
 def test_notebook_images_and_timestamp_are_there(course: Course) -> None:
