@@ -92,8 +92,9 @@ def lab_command(notebook: Path) -> list[str]:
 def solved_lesson(course: Course, lesson: str) -> tuple[LessonText, Any, Path]:
     """Return a lesson's text, its solved notebook and the folder of its pictures.
 
-    Raises CourseError where it has no solved notebook, or a damaged one.
+    Raises CourseError where it has no solved notebook, or a damaged one, or the course has no solutions.
     """
+    course.needed(course.solutions.name)
     solved = course.solved_notebook(lesson)
     if not solved.is_file():
         raise CourseError(f"no solved lesson: expected {solved}; run 'autograder build {lesson}'")

@@ -143,3 +143,14 @@ def test_a_page_that_gives_an_answer_away_is_not_written(tmp_path: Path, monkeyp
     assert done.exit_code == 2
     assert "gives away the solution of 03_attention/scaled-dot-product-attention" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", [["site"], ["lectures", "03"], ["open", "03", "--no-lab"]])
+def test_without_the_solutions_the_command_says_where_they_come_from(tmp_path: Path, command: list[str]) -> None:
+    """A folder that is enough to grade with has none, and no figures to build them from."""
+    (tmp_path / "nbgrader_config.py").touch()
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "03_attention.py").touch()
+    done = CliRunner().invoke(main, ["--course", str(tmp_path), *command])
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert f"no solutions in the course folder: expected {tmp_path / 'solutions'}; copy it from the project" in done.stderr
