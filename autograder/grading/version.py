@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from autograder.authoring.rules import check_points
 from autograder.model.course import Course, package_of
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import CellKind, LessonText, read_lesson
@@ -23,10 +24,12 @@ def lesson_version(course: Course, lesson: str) -> str:
     """Return a digest of the lesson's text, its release, the key and the code that can change a score.
 
     The checks of other lessons cannot. A submission that was graded under another version is graded
-    again. Raises CourseError if the lesson has no text or was never released.
+    again. Raises CourseError if the lesson has no text or was never released, and LessonTextError if its
+    points do not add up.
     """
     if not course.text(lesson).is_file():
         raise CourseError(f"no lesson '{lesson}': expected its text in {course.text(lesson)}")
+    check_points(read_lesson(course.text(lesson)))
     parts = [course.text(lesson).read_bytes(), course.release_notebook(lesson).read_bytes()]
     return _digest([*parts, lesson_key(course, lesson), *_contents(scoring_files(PACKAGE, lesson))])
 

@@ -10,7 +10,7 @@ from tiny_course import LESSON
 from autograder.grading import version
 from autograder.grading.version import lesson_version, scoring_files
 from autograder.model.course import Course
-from autograder.model.errors import CourseError
+from autograder.model.errors import CourseError, LessonTextError
 
 SCORING = (
     "autograder/model/exercise.py",
@@ -131,4 +131,12 @@ def test_a_lesson_that_does_not_exist_is_an_error(course: Course) -> None:
         lesson_version(course, "05_none")
     course.release_notebook(LESSON).unlink()
     with pytest.raises(CourseError, match="autograder build"):
+        lesson_version(course, LESSON)
+
+
+def test_points_that_do_not_add_up_are_an_error(course: Course) -> None:
+    """The build refuses the text as well, in the same words: scores would be of another sum than the one declared."""
+    text = course.text(LESSON)
+    text.write_text(text.read_text().replace("test double 8", "test double 9"))
+    with pytest.raises(LessonTextError, match=r"03_tiny\.py:1: the exercises' points add up to 21; the header declares 20"):
         lesson_version(course, LESSON)
