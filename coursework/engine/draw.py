@@ -79,7 +79,7 @@ def _parts(value: Any, heading: str = "") -> Iterator[tuple[str, Any]]:
             if isinstance(item, bool):
                 continue  # what is true of the answer besides its numbers: a message says that
             yield from _parts(item, f"{heading}[{key!r}]" if heading or not isinstance(key, str) else key)
-    elif isinstance(value, torch.Tensor) and value.dim() > 2:
+    elif isinstance(value, torch.Tensor) and value.dim() > 2 and value.numel():
         for number, item in enumerate(value[:MOST_ROWS]):
             yield from _parts(item, f"{heading}[{number}]")
     else:
@@ -87,11 +87,16 @@ def _parts(value: Any, heading: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _table(heading: str, value: Any, right: Any, marked: bool) -> Table:
+    if isinstance(value, torch.Tensor) and not value.numel():
+        kind = str(value.dtype).removeprefix("torch.")
+        text = f"tensor([]), shape {tuple(value.shape)}, {kind}"
+        return Table(heading, [[TableCell(text, marked and not _same(value, right))]])
     if isinstance(value, torch.Tensor):
         return _tensor_table(heading, value, right, marked)
     if isinstance(value, (list, tuple)):
-        return Table(heading, [_list_row(value, right, marked)[:MOST_ITEMS]])
-    if isinstance(value, Mapping):
+        row = _list_row(value, right, marked)[:MOST_ITEMS]
+        return Table(heading, [row or [_cell(value, right, marked)]])
+    if isinstance(value, Mapping) and value:
         fellows: Mapping[Any, Any] = right if isinstance(right, Mapping) else {}
         pairs = list(value.items())[:MOST_ROWS]
         rows = [
