@@ -51,8 +51,8 @@ def students(
     Somebody whose e-mail is on the list keeps the id.
     A student on the list who hands in nothing is reported as absent.
 
-    --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. What
-    left the course before stays where it is: exported files, and nbgrader's exchange.
+    --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. Files in
+    exports/ stay, and so does what lies in nbgrader's exchange.
     """
     if roster and remove:
         raise CourseError("--import and --remove do not go together: run one after the other")
@@ -108,7 +108,8 @@ def _remove(course: Course, students: Sequence[str], *, sure: bool, as_json: boo
             raise CourseError(f"no student '{student}' in this class: 'autograder students' lists everybody")
     for student in made:
         if not sure:
-            what = f"with all submissions, feedback, scores and attempts ({made[student]})"
+            graded = counted(made[student], "graded attempt")
+            what = f"with all submissions, feedback and scores, and with {graded}"
             question = f"Remove {clean_name(student)} {what}? This can't be undone."
             click.confirm(question, abort=True, err=as_json)
         remove_student(course, student)
@@ -116,6 +117,8 @@ def _remove(course: Course, students: Sequence[str], *, sure: bool, as_json: boo
             publish(course, course.lessons())
         if not as_json:
             click.echo(f"{clean_name(student)} was removed")
+    if course.exports.is_dir():
+        click.echo("note: the files in exports/ stay as they are, with what they hold of students", err=True)
     if as_json:
         _print_json({"removed": [*made]})
 

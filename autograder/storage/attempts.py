@@ -3,6 +3,7 @@
 The first two are tables of the SQLite file attempts.db.
 """
 
+import hashlib
 import re
 import sqlite3
 import time
@@ -114,10 +115,7 @@ class AttemptLog:
         return found
 
     def forget(self, student: str) -> None:
-        """Remove all attempts of a student, from attempts.jsonl too.
-
-        What a watch has seen of the student stays noted, so that it is not graded again.
-        """
+        """Remove all attempts of a student, from attempts.jsonl too."""
         with self._transaction() as database:
             database.execute("DELETE FROM attempts WHERE student = ?", (student,))
         self.export()
@@ -169,6 +167,11 @@ def _insert(database: sqlite3.Connection, attempt: Attempt) -> None:
     database.execute("INSERT INTO attempts (lesson, student, document) VALUES (?, ?, ?)", row)
 
 
+def nameless(key: str) -> str:
+    """Return what tells a submission from others without naming its student."""
+    return hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()
+
+
 class ArrivalLog:
     """The submissions that `autograder watch` has taken care of; `folder` is the course's `reports`.
 
@@ -180,7 +183,7 @@ class ArrivalLog:
         self.path = folder / DATABASE
 
     def keys(self) -> set[str]:
-        """Return the keys of all submissions that were taken care of."""
+        """Return the keys of all submissions that were taken care of; a removed student's are nameless."""
         return {key for (key,) in self._execute("SELECT key FROM arrivals")}
 
     def newest(self) -> dict[tuple[str, str], str]:
@@ -202,6 +205,11 @@ class ArrivalLog:
         for student, *spent in self._execute(query, time.time() - HOUR):
             found.setdefault(student, []).append(Spent(*spent))
         return found
+
+    def forget(self, student: str) -> None:
+        """Make all submissions of a student nameless: they stay in the inbox, and are not graded again."""
+        for (key,) in self._execute("SELECT key FROM arrivals WHERE student = ?", student):
+            self._execute("UPDATE arrivals SET key = ?, student = '' WHERE key = ?", nameless(key), key)
 
     def _execute(self, query: str, *values: object) -> list[Any]:
         with _opened(self.path) as database:

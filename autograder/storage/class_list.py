@@ -10,7 +10,7 @@ from nbgrader.api import Gradebook, MissingEntry
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.text import is_student_name, spelt_name
-from autograder.storage.attempts import AttemptLog, forget_errors
+from autograder.storage.attempts import ArrivalLog, AttemptLog, forget_errors
 from autograder.storage.gradebook import open_gradebook
 from autograder.submissions.submission import Submission
 
@@ -94,15 +94,16 @@ def remove_student(course: Course, student: str) -> None:
     """Remove a student with all that the course keeps: submissions, feedback, attempts, scores.
 
     The gradebook comes last, so that a removal that was cut short can be repeated. The reports of the class
-    are the caller's to publish again.
+    are the caller's to publish again. Exported files stay.
     """
-    for place in (*_folders(course, student), *course.exports.glob(f"gradescope/*/{student}")):
+    for place in _folders(course, student):
         if place.is_symlink():
             place.unlink()
         elif place.is_dir():
             shutil.rmtree(place)
     if course.reports.is_dir():
         AttemptLog(course.reports).forget(student)
+        ArrivalLog(course.reports).forget(student)
         forget_errors(course.reports, student)
     with open_gradebook(course) as book:
         try:

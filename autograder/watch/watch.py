@@ -24,7 +24,7 @@ from autograder.model.errors import AutograderError, CourseError
 from autograder.model.text import counted
 from autograder.reports.feedback_exporter import renew_penalties
 from autograder.reports.publish import publish
-from autograder.storage.attempts import ArrivalLog, AttemptLog, Spent, seconds_to_wait
+from autograder.storage.attempts import ArrivalLog, AttemptLog, Spent, nameless, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
@@ -296,7 +296,7 @@ class Watch:
         return [
             arrival
             for arrival in self.inbox.newest()
-            if arrival.key not in keys
+            if not {arrival.key, nameless(arrival.key)} & keys
             and not (arrival.from_exchange and arrival.order <= newest.get(arrival.place, ""))
         ]
 

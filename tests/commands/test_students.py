@@ -2,6 +2,8 @@
 
 import datetime as dt
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from autograder.cli import main
 from autograder.model.course import Course
 from autograder.reports import feedback_exporter
 from autograder.reports.publish import publish
-from autograder.storage.attempts import AttemptLog, log_error
+from autograder.storage.attempts import ArrivalLog, AttemptLog, log_error
 from autograder.storage.class_list import class_list
 
 
@@ -38,17 +40,26 @@ def graded(course: Course) -> Course:
     publish(course, [LESSON])
     AttemptLog(course.reports).export()
     (course.exports / "gradescope" / LESSON / "quirina").mkdir(parents=True)
+    ArrivalLog(course.reports).add(f"quirina/{LESSON}/1", "quirina", LESSON, "")
     return course
 
 
 def _traces(course: Course, student: str) -> list[str]:
-    """Return the files of a course that name a student in their path or their text; not the databases."""
+    """Return the files that name a student in their path or their text; neither databases nor exports."""
     return sorted(
         str(path.relative_to(course.root))
         for path in course.root.rglob("*")
-        if student in path.relative_to(course.root).parts
-        or (path.suffix in (".html", ".csv", ".jsonl", ".log") and student in path.read_text(encoding="utf-8"))
+        if not path.is_relative_to(course.exports) and (
+            student in path.relative_to(course.root).parts
+            or (path.suffix in (".html", ".csv", ".jsonl", ".log") and student in path.read_text(encoding="utf-8"))
+        )
     )
+
+
+def _rows(course: Course) -> str:
+    """Return all rows of the database of attempts and arrivals."""
+    with closing(sqlite3.connect(course.reports / "attempts.db")) as database:
+        return "\n".join(database.iterdump())
 
 
 def test_a_list_of_your_own_becomes_the_class_list(course: Course) -> None:
@@ -188,13 +199,21 @@ def test_a_student_who_is_removed_leaves_nothing(graded: Course, grades: ReadGra
     assert _traces(graded, "quirina")
     done = _run(graded, "--remove", "quirina", answer="y\n")
     assert done.exit_code == 0, done.stderr
-    assert "Remove quirina with all submissions, feedback, scores and attempts (1)? This can't be undone." in done.output
+    assert "Remove quirina with all submissions, feedback and scores, and with 1 graded attempt? This can't be undone." in done.output
+    assert "quirina" not in _rows(graded)
     assert _traces(graded, "quirina") == []
     assert [each.student for each in class_list(graded)] == ["zebulon"]
     assert AttemptLog(graded.reports).of_student("quirina") == {}
     assert grades("zebulon") == before
     assert "zebulon" in (graded.reports / f"{LESSON}.csv").read_text()
     assert "zebulon broke" in (graded.reports / "grader-errors.log").read_text()
+
+
+def test_what_was_exported_stays(graded: Course) -> None:
+    """It says so: the files may have been given to another system."""
+    done = _run(graded, "--remove", "quirina", "--yes")
+    assert "the files in exports/ stay as they are" in done.stderr
+    assert (graded.exports / "gradescope" / LESSON / "quirina").is_dir()
 
 
 def test_the_last_student_takes_the_lessons_pages_along(graded: Course) -> None:
