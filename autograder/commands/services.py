@@ -83,7 +83,7 @@ def watch(
         require_sandbox()
     place = Path(os.path.abspath(folder)) if folder else None  # noqa: PTH100 - links are left alone
     if place and not place.is_dir():
-        raise click.BadParameter(f"no such folder: {place}", param_hint="FOLDER")
+        raise CourseError(f"no such folder to watch: {clean(str(place))}")
     exchange = CourseExchange(course, place)
     folder = place or exchange.require_inbound()
     inbox = Inbox(

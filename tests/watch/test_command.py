@@ -91,7 +91,13 @@ def test_a_course_without_an_exchange_is_told_what_to_do(real: Course, tmp_path:
     done = _watch(real)
     assert done.exit_code == 2
     assert "set c.Exchange.root" in done.stderr
-    assert "no such folder" in _watch(real, tmp_path / "none").stderr
+
+
+@pytest.mark.parametrize("once", [[], ["--once"]])
+def test_a_folder_that_is_not_there_is_told_in_one_line(real: Course, tmp_path: Path, once: list[str]) -> None:
+    """With exit status 2: a mistyped name would be watched for ever."""
+    done = _watch(real, tmp_path / "none", *once)
+    assert (done.exit_code, done.stderr) == (2, f"autograder: no such folder to watch: {tmp_path / 'none'}\n")
 
 
 def test_a_service_manager_can_stop_it(real: Course, tmp_path: Path) -> None:
