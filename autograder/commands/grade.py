@@ -155,7 +155,7 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
         changed = [each for each in done if each.differences]
         for each in changed:
             was, now = each.points
-            click.echo(f"{each.before.student}: {was:g} → {now:g} points")
+            click.echo(f"{each.before.student}: {was:g} → {counted(round(now, 2), 'point')}")
             for line in each.differences:
                 click.echo(f"  {line}")
         click.echo(f"{lesson}: {counted(len(done), 'submission')} graded again, {len(changed)} with changes")

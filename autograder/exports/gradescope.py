@@ -22,6 +22,7 @@ from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.files import files_in, zipped
 from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.model.text import counted
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
@@ -75,7 +76,8 @@ def _summary(report: Report, *, sandboxed: bool, penalty: float) -> list[str]:
     if not report.is_graded:
         lines += [STATES[report.state].sentence, report.reason]
     if penalty:
-        lines.append(f"{penalty:g} points were taken off because it was late.")
+        were = "was" if penalty == 1 else "were"
+        lines.append(f"{counted(round(penalty, 2), 'point')} {were} taken off because it was late.")
     if report.repairs:
         lines += ["", "Repaired before grading (no points taken off)", *report.repairs]
     if told := report.told_incidents:

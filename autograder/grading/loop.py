@@ -24,7 +24,7 @@ from autograder.reports import feedback_exporter
 from autograder.reports.formgrader import graded_notebook
 from autograder.reports.publish import Published, publish
 from autograder.reports.terminal import grading_progress
-from autograder.reports.words import report_total
+from autograder.reports.words import report_total, taken_off
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
@@ -146,7 +146,7 @@ def grade_lessons(
     """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons."""
     console = console or Console(stderr=True)
     if names := of_no_lesson(course):
-        _say(console, f"left out because no lesson has that name: {names}")
+        _say(console, f"left out, because no lesson has that name: {names}")
     if names := misplaced(course):
         _say(console, f"left out, because a notebook belongs in submitted/STUDENT/LESSON/: {names}")
     if line := look_alike(course):
@@ -193,7 +193,7 @@ def grade_lesson(
         _say(console, f"{lesson}: {counted(len(todo), 'submission')} to grade{rest}")
         made = _grade(loop, pool, todo, console, shown)
         for student, (before, now) in feedback_exporter.renew_penalties(course, lesson).items():
-            _say(console, f"  {student}: {before:g} → {now:g} points taken off for lateness")
+            _say(console, f"  {student}: {before:g} → {taken_off(now)} for lateness")
         for line in without_time(course, lesson, students):
             _say(console, line)
         newest |= made

@@ -14,6 +14,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.report import ExerciseReport, Outcome, Report
+from autograder.model.text import counted
 from autograder.reports.publish import publish
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import ByHand, given_by_hand
@@ -61,7 +62,8 @@ class Regraded:
             if (line := _difference(earlier.get(each.id), each))
         ]
         if abs(self.penalty - self.penalty_now) > SMALLEST:
-            found.append(f"taken off for lateness: {self.penalty:g} → {self.penalty_now:g} points")
+            points = counted(round(self.penalty_now, 2), "point")
+            found.append(f"taken off for lateness: {self.penalty:g} → {points}")
         return found
 
     def _score(self, report: Report) -> float:

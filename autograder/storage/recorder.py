@@ -253,7 +253,10 @@ def without_time(course: Course, lesson: str, students: Iterable[str]) -> list[s
         else:
             unstamped.append(student)
     if unstamped:
-        lines.append(f"{lesson}: not counted as late without a {TIMESTAMP}: {some_of(unstamped)}")
+        lines.append(
+            f"{lesson}: no {TIMESTAMP} says when these were handed in, so none counts as late: "
+            f"{some_of(unstamped)}"
+        )
     return lines
 
 

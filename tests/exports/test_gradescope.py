@@ -112,6 +112,7 @@ def test_a_penalty_and_a_missing_sandbox_are_said() -> None:
     read = _read(made, penalty=0.5)
     assert read["score"] == made.score - 0.5
     assert "0.5 points were taken off because it was late" in read["output"]
+    assert "1 point was taken off because it was late" in _read(made, penalty=1.0)["output"]
     assert _read(made, penalty=99.0)["score"] == 0
     assert "without a sandbox" in _read(made, sandboxed=False)["output"]
 

@@ -120,7 +120,7 @@ def test_the_time_in_the_folder_is_the_one_that_counts(course: Course, run: Run)
         ("2026-01-02 10:00:00 UTC", RIGHT, "alice: 0 → 18 points taken off for lateness"),
         ("yesterday", RIGHT, f"alice: not counted as late, because submitted/alice/{LESSON}/timestamp.txt cannot be read"),
         ("2026-01-02 10:00:00 UTC", RIGHT, "alice: 0 → 18 points taken off for lateness"),
-        ("", {"double": "# half"}, f"{LESSON}: not counted as late without a timestamp.txt: alice"),
+        ("", {"double": "# half"}, f"{LESSON}: no timestamp.txt says when these were handed in, so none counts as late: alice"),
     ]
     for text, answers, line in expected:
         hand_in(course, "alice", **answers)
@@ -131,6 +131,25 @@ def test_the_time_in_the_folder_is_the_one_that_counts(course: Course, run: Run)
         with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
             penalty = book.find_submission_notebook(LESSON, LESSON, "alice").late_submission_penalty
         assert penalty == (18.0 if "→ 18" in line else None)
+
+
+def test_one_point_for_lateness_is_one_point(course: Course, run: Run) -> None:
+    """A number and its noun agree."""
+    with (course.root / "nbgrader_config.py").open("a") as config:
+        config.write(
+            "\nfrom nbgrader.plugins import BasePlugin\n"
+            "class OnePoint(BasePlugin):\n"
+            "    def late_submission_penalty(self, student_id, score, total_seconds_late):\n"
+            "        return 1.0\n"
+            "c.AssignLatePenalties.plugin_class = OnePoint\n"
+        )
+    path = hand_in(course, "alice", **RIGHT)
+    path.with_name("timestamp.txt").write_text("2026-01-02 10:00:00 UTC")
+    register(course, LESSON)
+    run()
+    with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
+        book.update_or_create_assignment(LESSON, duedate=datetime(2026, 1, 1))
+    assert "alice: 0 → 1 point taken off for lateness" in "\n".join(run()[1])
 
 
 def test_late_work_is_penalised_by_the_score_and_the_due_date_of_now(course: Course, run: Run) -> None:
@@ -284,7 +303,7 @@ def test_a_folder_that_no_lesson_has_is_left_out_aloud(
     assert said.getvalue() == ""
     (course.submitted / "bob" / folder).mkdir(parents=True)
     grade_lessons(course, [LESSON], pool, console=Console(file=said))
-    assert said.getvalue() == f"left out because no lesson has that name: 'bob/{folder}'\n"
+    assert said.getvalue() == f"left out, because no lesson has that name: 'bob/{folder}'\n"
 
 
 def test_a_notebook_in_no_lessons_folder_is_named(course: Course) -> None:

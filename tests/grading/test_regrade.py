@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -220,6 +221,7 @@ def test_what_lateness_costs_is_in_the_preview(course: Course, package: Path) ->
     [alice] = regrade.regrade(course, LESSON, POOL)
     assert alice.differences == ["taken off for lateness: 18 → 19.5 points"]
     assert alice.points == (1.5, 0.0)
+    assert replace(alice, penalty_now=1.0).differences == ["taken off for lateness: 18 → 1 point"]
     regrade.apply(course, LESSON, [alice], POOL)
     with Gradebook(f"sqlite:///{course.gradebook}") as book:
         assert book.find_submission_notebook(LESSON, LESSON, "alice").late_submission_penalty == 19.5

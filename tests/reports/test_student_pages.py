@@ -184,6 +184,7 @@ def test_comments_and_lateness_are_told() -> None:
     page = feedback_page(work(PERFECT, comments={"softmax": "Neat $x^2$."}, late_penalty=1.5))
     assert "6.5 of 8 points graded, 2 pending" in text(page)
     assert "Handed in late: 1.5 points taken off." in text(page)
+    assert "Handed in late: 1 point taken off." in text(feedback_page(work(PERFECT, late_penalty=1.0)))
     assert page.index("</details>") < page.index("Neat <math") < page.index('id="exercise-attention-scores"')
 
 

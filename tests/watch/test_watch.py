@@ -22,6 +22,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError, SubmissionError
 from autograder.storage import attempts
 from autograder.storage.attempts import ArrivalLog, AttemptLog
+from autograder.storage.class_list import remove_student
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import Withdrawn, open_gradebook
 from autograder.submissions.notebook_file import read_submission
@@ -69,7 +70,7 @@ def test_the_time_in_a_watched_folder_is_the_one_that_counts(course: Course, loo
         ("2026-01-02 00:00:00 UTC", 86400, []),
         ("2025-12-31 00:00:00 UTC", 0, []),
         ("2026-01-02 00:00:00 UTC", 86400, []),
-        ("", 0, [f"{LESSON}: not counted as late without a timestamp.txt: ada"]),
+        ("", 0, [f"{LESSON}: no timestamp.txt says when these were handed in, so none counts as late: ada"]),
     ]:
         if not text:
             hand_in(elsewhere, "ada", double="# half")
@@ -144,6 +145,18 @@ def test_a_restart_grades_nothing_again_and_loses_nothing(
     submit("ada", STAMPS[1], double="# half")
     assert look(exchange).graded == [("ada", 4)]
     assert [attempt.report.score for attempt in AttemptLog(course.reports)] == [18, 4]
+
+
+def test_who_was_removed_is_graded_only_for_new_work(
+    course: Course, exchange: Path, submit: Submit, look: Look
+) -> None:
+    """What lies in the exchange stays there, and the watch does not bring the student back for it."""
+    submit("ada", STAMPS[0], **RIGHT)
+    look(exchange)
+    remove_student(course, "ada")
+    assert look(exchange).done == []
+    submit("ada", STAMPS[1], double="# half")
+    assert look(exchange).graded == [("ada", 4)]
 
 
 def test_a_submission_that_was_cut_short_is_graded_after_the_restart(
