@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 from test_nbgrader_plugin import Command, nbgrader  # noqa: F401 - a fixture
-from tiny_course import LESSON
+from tiny_course import LESSON, hand_in
 from tiny_fixtures import built, course, same_grader  # noqa: F401 - fixtures
 
 from autograder.model.course import Course
@@ -76,13 +76,13 @@ def test_one_person_with_two_folders_is_named(
 ) -> None:
     """With what to do about the work that lies in the wrong one; nothing is sorted."""
     add_students(course, [Listed("muell01", "Jörg", "Müller", "joerg@uni.example")])
-    (course.submitted / "joerg" / LESSON).mkdir(parents=True)
+    hand_in(course, "joerg")
     roster = MOODLE.replace("ada@example.edu", "joerg@uni.example")
     download(course, roster, DOWNLOADS["moodle, flat"][1])
     assert nbgrader("zip_collect", LESSON, "--DownloadCollector.roster=roster.csv") == 1
     assert "the folders 'joerg', 'muell01' are all" in (said := capfd.readouterr().err)
     assert "move the work to the right one in submitted/" in said
-    assert not handed_in(course)
+    assert handed_in(course) == {f"joerg/{LESSON}/{LESSON}.ipynb"}
 
 
 @pytest.mark.parametrize(
