@@ -1,7 +1,7 @@
 """Finds the lines to blame in the answers of one submission, once it is graded."""
 
 import time
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -14,7 +14,7 @@ from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Exercise
 from autograder.model.nbgrader_config import SEARCH_SECONDS
-from autograder.model.report import ExerciseReport, NamedMistake, Outcome, WrongLines
+from autograder.model.report import BY_CHANGE, ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.differences import difference
@@ -122,7 +122,7 @@ class LineFinder:
                 named += [NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known]
                 if not known and (by_change := title(edit, Cell(found.answer))):
                     named.append(by_change)
-        return list({each.id: each for each in named}.values())
+        return _each_once(named)
 
     def find(
         self,
@@ -177,19 +177,23 @@ def _titles(found: Sequence[CodeChange], lines: Sequence[WrongLines], source: st
     instead = any(OR_ELSE in each.what for each in lines)
     meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
     edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
-    named: dict[str, dict[str, NamedMistake]] = {}  # by id and place
-    for each in filter(None, (title(edit, Cell(source)) for edit in edits)):
-        named.setdefault(each.id, {})[each.title.rpartition(" (")[2].removesuffix(")")] = each
-    return [_in_all(each) for each in named.values()]
+    return _each_once(filter(None, (title(edit, Cell(source)) for edit in edits)))
 
 
-def _in_all(places: dict[str, NamedMistake]) -> NamedMistake:
-    """Return a mistake that was made in several places with all of them in its title."""
-    *others, last = places
-    if not others:
-        return places[last]
-    said = places[last].title.rpartition(" (")[0]
-    return places[last].model_copy(update={"title": f"{said} ({', '.join(others)} and {last})"})
+def _each_once(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:
+    """Return mistakes without repetitions; one that the change names has all of its places in its title."""
+    places: dict[tuple[str, str], dict[str, NamedMistake]] = {}
+    for each in mistakes:
+        said, place = each.title, ""
+        if each.id.startswith(BY_CHANGE):
+            said, _, place = each.title.rpartition(" (")
+        places.setdefault((each.id, said), {})[place.removesuffix(")")] = each
+    found = []
+    for (_, said), made in places.items():
+        *others, last = made
+        title_of_all = f"{said} ({', '.join(others)} and {last})" if others else made[last].title
+        found.append(made[last].model_copy(update={"title": title_of_all}))
+    return found
 
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:

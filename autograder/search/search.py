@@ -114,9 +114,9 @@ class Search:
         The plan may depend on the line in which the answer raises an exception. First the edits that are near
         are tried one by one, then the script, without those of its edits that it can do without. What that
         gives counts if none of the edits that are further passes, and none of those of them that are alike
-        together. Where several known mistakes seem to be, edits are tried one by one and in pairs before
-        that. At the end, any edits are tried in pairs, beginning with those that bring a result nearer to
-        what is right.
+        together; after it come the scripts of other right answers. Where several known mistakes seem to be,
+        edits are tried one by one and in pairs before that. At the end, any edits are tried in pairs,
+        beginning with those that bring a result nearer to what is right.
         """
         found: list[CodeChange] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands

@@ -373,7 +373,7 @@ class _Alignment:
             edited = [t for t in texts if not same_code(t, skeleton) and not is_blank(t)]
         else:
             edited = [t for t in texts if stripped(t) != stripped(skeleton)]
-        texts = list(dict.fromkeys(edited)) or texts[:1]
+        texts = [*dict.fromkeys(reversed(edited))][::-1] or texts[:1]  # of equal ones, the last
         if len(texts) == 1:
             return texts[0]
         whole = [t for t in texts if defines(t, self.names.get(name, "")) and parses(t)]

@@ -14,6 +14,9 @@ PREPARED: Final = {
     "optim": ("{}.zero_grad()", "{}.step()"),
     "loss": ("{}.backward()",),
 }
+RUNS_EVEN_THEN: Final = "a line that runs even after an exception"
+MOST_IN_A_BLOCK: Final = 20  # statements, where an end is tried that always runs
+MOST_UNDONE: Final = 3  # statements at that end
 OTHER_ASSIGNMENTS: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
@@ -131,7 +134,9 @@ def _turned(cell: Cell, statement: ast.stmt) -> Iterator[CodeEdit]:
             yield from _other_target(cell, statement, target)
         case ast.Assign(targets=[_, *_] as targets, value=ast.Call()):
             apart = "\n".join(f"{ast.unparse(each)} = {cell.text(statement.value)}" for each in targets)
-            yield CodeEdit(((*span, _under(apart, statement)),), first, last, "an object for each", 1.6)
+            yield CodeEdit(
+                ((*span, _under(apart, statement)),), first, last, "a separate object for each name", 1.6
+            )
         case ast.If(test=test):
             new = ast.UnaryOp(ast.Not(), test)
             yield cell.edit(test, new, "the opposite condition", 1.2)
@@ -205,7 +210,9 @@ def _moved_far(cell: Cell, block: list[ast.stmt]) -> Iterator[CodeEdit]:
 def _whatever_happens(cell: Cell, block: list[ast.stmt]) -> Iterator[CodeEdit]:
     """Yield the end of a block in a `finally`, so that it runs even where a statement before it raises."""
     done = block[:-1] if isinstance(block[-1], ast.Return) else block
-    for end in range(1, len(done)):
+    if len(done) > MOST_IN_A_BLOCK or cell.function_of(block[0]) is None:
+        return
+    for end in range(max(1, len(done) - MOST_UNDONE), len(done)):
         for begin in range(end):
             tried, last = done[begin:end], done[end:]
             texts = ["\n".join(_text(cell, each) for each in some) for some in (tried, last)]
@@ -213,8 +220,7 @@ def _whatever_happens(cell: Cell, block: list[ast.stmt]) -> Iterator[CodeEdit]:
             text = _under(f"try:\n{first}\nfinally:\n{second}", tried[0])
             span = cell.span(tried[0])[0], cell.span(last[-1])[1]
             lines = last[0].lineno, last[-1].end_lineno or last[-1].lineno
-            cost = 3.0 + 0.05 * (end - begin)
-            yield CodeEdit(((*span, text),), *lines, "an end that always runs", cost)
+            yield CodeEdit(((*span, text),), *lines, RUNS_EVEN_THEN, 3.0 + 0.05 * (end - begin))
 
 
 def _out_of(cell: Cell, statement: ast.stmt, block: list[ast.stmt]) -> Iterator[CodeEdit]:

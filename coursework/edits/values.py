@@ -19,6 +19,7 @@ LABELS: Final = (
     (ast.Slice, "slice"), (ast.Subscript, "index"), (ast.arguments, "default value"),
     (ast.If, "condition"), (ast.IfExp, "condition"), (ast.While, "condition"),
 )  # fmt: skip
+NUMBERS: Final = (ast.Constant, ast.UnaryOp)
 REPEATED: Final = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
 DIMENSIONS: Final = (-1, 0, 1, -2, 2, 3, -3)
 MOST_TERMS: Final = 4  # of an einsum that are exchanged letter by letter
@@ -320,8 +321,8 @@ def _tuples(cell: Cell, node: ast.Tuple) -> Iterator[CodeEdit]:
         for index in range(len(node.elts) + 1):
             more = [*node.elts[:index], whole, *node.elts[index:]]
             yield cell.edit(node, ast.Tuple(more, node.ctx), "another index", 2.2)
-    elif isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and callee(parent) in BY_DIMENSION):
-        for part in node.elts:
+    elif label(cell, node) in ("`dim`", "`axis`", "dimension"):
+        for part in node.elts if all(isinstance(each, NUMBERS) for each in node.elts) else ():
             yield cell.edit(node, part, f"another {label(cell, node)}", 1.2)
 
 

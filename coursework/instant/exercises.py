@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from coursework.cells import defines, digest_of
+from coursework.cells import digest_of, names_bound
 from coursework.example_files import document, lessons
 
 NO_POINTS = "Grading gives no points for this."
@@ -104,25 +104,38 @@ def notebook_file(names: Mapping[str, Any]) -> Path | None:
 
 
 def saved_cells(file: Path) -> dict[str, str]:
-    """Return the texts of the graded cells in a saved notebook by their ids; none if it cannot be read."""
-    about = [(cell.metadata.get("nbgrader", {}), cell.source) for cell in _cells(file)]
-    return {str(each["grade_id"]): source for each, source in about if "grade_id" in each}
+    """Return the texts of the graded cells in a saved notebook by their ids; none if it cannot be read.
+
+    They are what grading reads: of several copies the last whole answer, of a cell that was split its pieces.
+    """
+    names = {str(each.metadata.get("nbgrader", {}).get("grade_id", "")) for each in _cells(file)} - {""}
+    known = {each.id: each for each in exercises_of(file.stem)}
+    found = {}
+    for name in names:
+        texts = [*cells_of(file, name).values()]
+        if name in known and len(texts) > 1:
+            pieces = [each for each in texts if each.strip() and digest_of(each) != known[name].skeleton]
+            texts = [*copies_of(file, known[name]).values()] or ["\n".join(dict.fromkeys(pieces)) or texts[0]]
+        found[name] = texts[-1]
+    return found
 
 
-def saved_copies(file: Path, exercise: PublicExercise) -> dict[str, str]:
-    """Return the texts of an exercise's cells in a saved notebook by the cells' own ids; several if copied.
+def cells_of(file: Path, name: str) -> dict[str, str]:
+    """Return the texts of the cells with one graded id in a saved notebook, by the cells' own ids.
 
     JupyterLab gives the copy of a cell an id of its own, and leaves it the rest.
     """
-    own = [each for each in _cells(file) if each.metadata.get("nbgrader", {}).get("grade_id") == exercise.id]
+    own = [each for each in _cells(file) if each.metadata.get("nbgrader", {}).get("grade_id") == name]
     return {str(cell.get("id", number)): cell.source for number, cell in enumerate(own)}
 
 
-def other_copies(file: Path, exercise: PublicExercise) -> int:
-    """Return how many answers to an exercise a saved notebook holds besides the last one, which is graded."""
-    copies = saved_copies(file, exercise).values()
-    answers = {digest_of(each) for each in copies if defines(each, exercise.name)} - {exercise.skeleton}
-    return len(answers) - 1
+def copies_of(file: Path, exercise: PublicExercise) -> dict[str, str]:
+    """Return the whole answers among an exercise's cells in a saved notebook; grading takes the last."""
+
+    def whole(text: str) -> bool:
+        return exercise.name in names_bound(text) and digest_of(text) != exercise.skeleton
+
+    return {own: text for own, text in cells_of(file, exercise.id).items() if whole(text)}
 
 
 def saved_demos(file: Path) -> set[str]:

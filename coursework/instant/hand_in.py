@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,11 +15,11 @@ from coursework.console import say
 from coursework.instant.exercises import (
     WRONG,
     PublicExercise,
+    cells_of,
+    copies_of,
     exercises_of,
     notebook_file,
-    other_copies,
     saved_cells,
-    saved_copies,
 )
 from coursework.instant.notebook import NO_LESSON, runs_of
 from coursework.instant.runs import CellRuns
@@ -81,7 +82,7 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
         if each.test and digest_of(saved.get(f"{each.id}-test", "")) not in (each.test, digest_of("")):
             yield CHANGED.format(name=each.name)
     unusable = [said for each in exercises if each.name and (said := _unusable(each, saved.get(each.id, "")))]
-    copied = [COPIES.format(name=each.name) for each in exercises if other_copies(file, each) > 0]
+    copied = [COPIES.format(name=each.name) for each in exercises if _is_copied(each, file)]
     yield from (*unusable, *copied)
     left = [(each.points, _left(each, saved.get(each.id, ""))) for each in exercises if each.points]
     if named := [said for _, said in left if said]:
@@ -118,8 +119,8 @@ def _left(exercise: PublicExercise, source: str) -> str:
     if digest_of(source) == exercise.skeleton:
         return f"{title} ({points})"
     keys = _unfilled(source) if exercise.has_entries else []
-    if exercise.has_entries and not keys and UNFINISHED in source:
-        return f"{title} ({points}): its line `{UNFINISHED}` is still there".replace("`", "")
+    if exercise.has_entries and not keys and re.search(rf"^\s*{UNFINISHED}", source, re.M):
+        return f"{title} ({points}): its line {UNFINISHED} is still there"
     return f"{', '.join(keys)} of {title} (part of {points})" if keys else ""
 
 
@@ -156,7 +157,12 @@ def _cells(exercise: PublicExercise) -> list[str]:
     return [exercise.id, f"{exercise.id}-test"] if exercise.test else [exercise.id]
 
 
+def _is_copied(exercise: PublicExercise, file: Path) -> bool:
+    """Return whether a saved notebook holds several different answers to an exercise."""
+    return len({digest_of(text) for text in copies_of(file, exercise).values()}) > 1
+
+
 def _differs(exercise: PublicExercise, runs: CellRuns, file: Path) -> bool:
     """Return whether an exercise's cell was run with another text than any that is saved."""
-    run, saved = runs.own.get(exercise.id), saved_copies(file, exercise).values()
+    run, saved = runs.own.get(exercise.id), cells_of(file, exercise.id).values()
     return run is not None and bool(saved) and digest_of(run.source) not in map(digest_of, saved)

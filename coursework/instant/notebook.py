@@ -194,7 +194,7 @@ def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
     return replace(card, where=found.sentence, blamed=found.lines)
 
 
-def _not_to_be_tried(
+def _not_to_be_tried(  # noqa: PLR0911 - a table of reasons, in the order in which they count
     name: str, exercise: PublicExercise | None, names: Mapping[str, Any]
 ) -> tuple[str, str, str] | None:
     """Return the mark, headline and title of a card where the name is no answer, None where it is one."""
@@ -206,11 +206,14 @@ def _not_to_be_tried(
     if name not in names:
         told = runs.undefined(exercise) if runs and exercise else MISSING.format(name=name)
         return OPEN, "not defined.", told
-    if runs and exercise and (problem := runs.problem(exercise)):
+    if runs is None or exercise is None:
+        return None
+    if problem := runs.problem(exercise):
         return WRONG, NO_POINTS, problem
-    if runs and exercise and runs.is_unwritten(exercise):
-        return OPEN, "not written yet.", runs.unwritten(exercise)
-    return None
+    if another := runs.another_counts(exercise):
+        return OPEN, "not checked.", another
+    unwritten = runs.is_unwritten(exercise)
+    return (OPEN, "not written yet.", runs.unwritten(exercise)) if unwritten else None
 
 
 def _form(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -275,8 +278,8 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
         title = f"`{called[0]}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)
     card = card_of(examples, got, source)
-    title, hint = shared(examples, answer)
-    if not (title or card.known):
+    title, hint = ("", "") if took_too_long(got[-1]) else shared(examples, answer)
+    if not (title or card.known or took_too_long(got[-1])):
         title, hint = missed(examples, answer)
     if title:
         headline = UNTRAINED if card.passed else card.headline
@@ -330,7 +333,10 @@ def first_failing(exercises: Iterable[PublicExercise], names: Mapping[str, Any])
 def _fails(exercise: PublicExercise, names: Mapping[str, Any]) -> bool:
     runs = runs_of(names)
     skipped = runs is not None and runs.is_skipped(exercise)
-    return bool(exercise.stand_in) and not skipped and not card_for(exercise.id, names).passed
+    if skipped or not exercise.stand_in:
+        return False
+    card = card_for(exercise.id, names)
+    return not card.passed and card.headline != TEST_AGAIN
 
 
 @contextlib.contextmanager

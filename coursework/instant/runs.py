@@ -17,12 +17,12 @@ from coursework.engine.observe import describe
 from coursework.instant.exercises import (
     NO_POINTS,
     PublicExercise,
+    cells_of,
+    copies_of,
     every_exercise,
     exercises_of,
     notebook_file,
-    other_copies,
     saved_cells,
-    saved_copies,
 )
 
 FAILED = (
@@ -135,8 +135,8 @@ class CellRuns:
         if tested and problem is None and not self.is_skipped(tested):
             from coursework.instant.notebook import wrong_all_the_same
 
-            problem = self.problem(tested)
-            told = f"{NO_POINTS} {problem}" if problem else wrong_all_the_same(tested, self.names)
+            stale = self.problem(tested)
+            told = f"{NO_POINTS} {stale}" if stale else wrong_all_the_same(tested, self.names)
             if told:
                 say(f"✗ {told}".replace("`", ""))
 
@@ -157,7 +157,7 @@ class CellRuns:
     def _is_copy(self, exercise: PublicExercise) -> bool:
         """Return whether the cell that runs now is a copy of an exercise's own, as far as it was saved."""
         file = notebook_file(self.names) if defines(self.source, exercise.name) else None
-        return file is not None and self.cell_id in saved_copies(file, exercise)
+        return file is not None and self.cell_id in cells_of(file, exercise.id)
 
     def tested_exercise(self) -> PublicExercise | None:
         """Return the exercise whose visible test runs now."""
@@ -222,11 +222,19 @@ class CellRuns:
             return _unbound(exercise, run)
         if self.names.get(exercise.name, NOTHING) is not run.value:
             return ELSEWHERE.format(name=exercise.name)
-        file = notebook_file(self.names) if self._ids_known else None
-        if file and other_copies(file, exercise) > 0:
-            *_, last = saved_copies(file, exercise)
-            return "" if run.cell_id == last else COPIES.format(name=exercise.name)
+        file = notebook_file(self.names) if self._ids_known and run.cell_id != exercise.id else None
+        if file and run.cell_id not in cells_of(file, exercise.id):  # a copy that was deleted
+            return ELSEWHERE.format(name=exercise.name)
         return ""
+
+    def another_counts(self, exercise: PublicExercise) -> str:
+        """Return that grading reads another copy of a cell than the one that ran last, "" if it does not."""
+        run, file = self.own.get(exercise.id), notebook_file(self.names)
+        copies = copies_of(file, exercise) if file and run and self._ids_known else {}
+        if run is None or run.cell_id not in copies:
+            return ""
+        same = digest_of(copies[run.cell_id]) == digest_of([*copies.values()][-1])
+        return "" if same else COPIES.format(name=exercise.name)
 
 
 def _unbound(exercise: PublicExercise, run: CellRun) -> str:

@@ -11,10 +11,9 @@ from coursework.console import say
 from coursework.instant.exercises import PublicExercise
 from coursework.instant.notebook import exercise_named, meant, runs_of
 
-DONE = "{name} is skipped: a stand-in does its work in this notebook. The exercise counts as unanswered."
-WRITTEN = "{name} is skipped: a stand-in does its work in this notebook. Grading still reads its cell."
-NOTHING = "{name} is skipped: nothing later in this lesson needs it. The exercise counts as unanswered."
-NOT_TESTED = "{name} is skipped, so this test has nothing to test. The exercise counts as unanswered."
+DONE = "{name} is skipped: a stand-in does its work in this notebook. Grading reads its cell as it stands."
+NOTHING = "{name} is skipped: nothing later in this lesson needs it. Grading reads its cell as it stands."
+NOT_TESTED = "{name} is skipped, so this test has nothing to test."
 UNKNOWN = "There is no exercise '{name}'. {meant}check() lists the exercises of this lesson."
 WHICH = 'Say which exercise to skip, such as skip("softmax"). check() lists the exercises of this lesson.'
 
@@ -23,7 +22,7 @@ def skip(*answers: Any) -> None:
     """Bind a right version of what each exercise defines in the caller's names, and say so in one line each.
 
     An answer is given by the exercise's id, by the name of what it defines, or as the object itself. Grading
-    and `check` count the exercise as unanswered.
+    reads the exercise's cell as it stands.
     """
     names = sys._getframe(1).f_globals
     for answer in answers:
@@ -44,11 +43,9 @@ def _skip(name: Any, names: dict[str, Any]) -> None:
         return
     stand_in = made(exercise)
     names[exercise.name] = stand_in
-    runs = runs_of(names)
-    written = runs is not None and exercise.id in runs.own and not runs.is_unwritten(exercise)
-    if runs:
+    if runs := runs_of(names):
         runs.skip(exercise, stand_in)
-    say((WRITTEN if written else DONE).format(name=exercise.name))
+    say(DONE.format(name=exercise.name))
 
 
 class SkippedError(Exception):

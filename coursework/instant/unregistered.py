@@ -3,6 +3,7 @@
 import contextlib
 import io
 from collections.abc import Iterator
+from itertools import combinations
 from typing import Any
 
 import torch
@@ -24,24 +25,27 @@ WEIGHT_HINT = (
 )
 
 
-SHARED = "`{one}` and `{other}` are one layer object, so they always hold the same numbers."
-SHARED_HINT = "Change `{one}.weight`, and look at `{other}.weight`. How many layers did you make?"
+SHARED = "`{one}` and `{other}` are one object, so they always hold the same numbers."
+SHARED_HINT = "Change the numbers of one, and look at the other. How many did you make?"
 
 
 def shared(examples: ExampleSet, answer: Any) -> tuple[str, str]:
-    """Return a title and a hint for two layers that should differ and are one, two "" if there are none."""
+    """Return a title and a hint for two parameters that should differ and are one, two "" for none."""
+    modules = [each.operation for each in examples.examples if isinstance(each.operation, ModuleOperation)]
+    operation = next((each for each in modules if each.weights), None)
     quiet = contextlib.redirect_stdout(io.StringIO())
     with contextlib.suppress(Exception), torch.random.fork_rng([]), quiet:
-        for example in examples.examples:
-            if isinstance(operation := example.operation, ModuleOperation) and operation.weights:
-                built = answer(*operation.init, **operation.init_kwargs)
-                owners: dict[int, str] = {}
-                for path in operation.weights:
-                    one = owners.setdefault(id(built.get_parameter(path)), path)
-                    if not torch.equal(operation.weights[one], operation.weights[path]):
-                        pair = {"one": one.rpartition(".")[0], "other": path.rpartition(".")[0]}
-                        return SHARED.format(**pair), SHARED_HINT.format(**pair)
-                break
+        if operation is not None:
+            built = answer(*operation.init, **operation.init_kwargs)
+            weights, parts = (
+                operation.weights,
+                {path: built.get_parameter(path) for path in operation.weights},
+            )
+            for one, other in combinations(weights, 2):
+                if parts[one] is parts[other] and not torch.equal(weights[one], weights[other]):
+                    layers = [path.rpartition(".")[0] for path in (one, other)]
+                    one, other = layers if all(layers) else (one, other)
+                    return SHARED.format(one=one, other=other), SHARED_HINT
     return "", ""
 
 

@@ -14,7 +14,7 @@ import signal
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -40,7 +40,7 @@ TIMES_ITS_OWN: Final = 3.0
 LONGEST_FOR_ONE: Final = 0.5
 MEMORY: Final = 2 << 30  # bytes that a fork may take in addition
 OFFER: Final = 'If one small change is enough, `check("{name}", where=True)` may find its line.'
-NOTHING: Final = "No small change was found with which every example passes."
+NOTHING: Final = "No small change was found that makes it right."
 SEVERAL: Final = "Every example passes with one of several unrelated changes, so no line stands out."
 
 
@@ -86,31 +86,37 @@ class _Trial:
         self._excludes = exercise.excludes if exercise else ()
         self._test = _visible_test(exercise, names) if exercise else ""
         self._called: list[str] = []  # what was called that is excluded
+        self._refusing = ExitStack()
         self._for_one = FOR_ONE
 
     def find(self) -> Iterator[tuple[CodeEdit, ...]]:
-        """Yield the changes with which every example passes, the likeliest first."""
+        """Yield the changes with which every example and the visible test pass, the likeliest first."""
         began = time.process_time()
-        changes = self._plan()
-        first: CodeChange | None = None
-        last = len(changes)
-        for number, change in enumerate(changes):
-            dear = first is not None and change.cost > first.cost + MARGIN
-            if dear or number > last or time.process_time() - began > SECONDS:
-                break
-            if self._passes(change.source):
-                last = min(last, number + MOST_AFTER)
-                first = first or change
-                yield change.edits
-        for edit in elsewhere(first.edits[0], self._cell) if first and len(first.edits) == 1 else ():
-            if time.process_time() - began > SECONDS:
-                break
-            if self._passes(edit.apply(self._cell.source)):
-                yield (edit,)
+        self._refuse()
+        try:
+            changes = self._plan()
+            first: CodeChange | None = None
+            last = len(changes)
+            for number, change in enumerate(changes):
+                dear = first is not None and change.cost > first.cost + MARGIN
+                if dear or number > last or time.process_time() - began > SECONDS:
+                    break
+                if self._passes(change.source):
+                    last = min(last, number + MOST_AFTER)
+                    first = first or change
+                    yield change.edits
+            for edit in elsewhere(first.edits[0], self._cell) if first and len(first.edits) == 1 else ():
+                if time.process_time() - began > SECONDS:
+                    break
+                if self._passes(edit.apply(self._cell.source)):
+                    yield (edit,)
+        finally:
+            self._refusing.close()
 
-    def _excluding(self) -> AbstractContextManager[None]:
-        """Refuse what the exercise excludes for a while: the visible test may well use it."""
-        return excluded(self._excludes, self._called.append) if self._excludes else nullcontext()
+    def _refuse(self) -> None:
+        """Refuse what the exercise excludes from now on."""
+        if self._excludes:
+            self._refusing.enter_context(excluded(self._excludes, self._called.append))
 
     def _plan(self) -> list[CodeChange]:
         """Return the changes to try, by what the answer itself does on the examples.
@@ -121,8 +127,7 @@ class _Trial:
         cell, took, raised, endless = self._cell, {}, None, False
         for number, example in enumerate(self._examples):
             before = time.monotonic()
-            with self._excluding():
-                got = try_for(LONGEST_FOR_ONE, example.operation, self._names[self._name], self._name)
+            got = try_for(LONGEST_FOR_ONE, example.operation, self._names[self._name], self._name)
             took[number] = (is_right(got, example.expected), time.monotonic() - before)
             if got.raised and not example.expected.raised:
                 raised = raised or got.raised.line
@@ -147,17 +152,20 @@ class _Trial:
         scope = {**self._names}
         scope.pop(self._name, None)
         self._called.clear()
-        with self._excluding():
-            if not runs(source, scope, self._for_one) or self._name not in scope:
+        if not runs(source, scope, self._for_one) or self._name not in scope:
+            return False
+        for example in self._examples:
+            got = try_for(self._for_one, example.operation, scope[self._name], self._name)
+            if not is_right(got, example.expected):
                 return False
-            for example in self._examples:
-                got = try_for(self._for_one, example.operation, scope[self._name], self._name)
-                if not is_right(got, example.expected):
-                    return False
         derivatives = "derivatives" in self._excludes
         if self._called or (self._excludes and refused(source, scope, derivatives=derivatives)):
             return False
-        return not self._test or runs(self._test, scope, LONGEST_FOR_ONE)
+        self._refusing.close()  # the visible test may use what the answer may not
+        try:
+            return not self._test or runs(self._test, scope, LONGEST_FOR_ONE)
+        finally:
+            self._refuse()
 
 
 def _visible_test(exercise: PublicExercise, names: Mapping[str, Any]) -> str:

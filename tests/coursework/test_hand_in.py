@@ -161,3 +161,15 @@ def test_an_answer_that_cannot_count_is_told(
     assert told in said
     assert ("The cell of causal_mask" in said) is bool(told)
     assert ("look at the lines above first" in said) is bool(told)
+
+
+def test_a_dictionary_whose_raise_is_left_is_not_answered(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A line that only says so in a comment is none."""
+    cells = nbformat.read(notebook, as_version=4)
+    answers = next(cell for cell in cells.cells if cell.id == "attention-shapes")
+    filled = re.sub(r"None\b", "'A'", answers.source)
+    for source, left in ((filled, True), (filled.replace("raise Not", "# raise Not"), False)):
+        answers.source = source
+        nbformat.write(cells, notebook)
+        hand_in()
+        assert ("its line raise NotImplementedError is still there" in words(capsys)) == left

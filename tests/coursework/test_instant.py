@@ -21,6 +21,7 @@ from autograder.model.course import Course
 from coursework import check
 from coursework.engine.draw import only_differing, tables_of
 from coursework.engine.observation import Observation
+from coursework.instant import notebook as notebook_module
 from coursework.instant.card import Card, same_result
 from coursework.instant.exercises import exercises_of
 from coursework.stand_ins import scaled_dot_product_attention
@@ -616,4 +617,28 @@ def test_one_layer_under_two_names_is_told_as_that() -> None:
         "        return scaled_dot_product_attention(q, k, v, mask)[0]\n"
     )
     card = check("self-attention-head", written(nothing="from torch import nn\n", SelfAttentionHead=source))
-    assert card.title == "`w_q` and `w_k` are one layer object, so they always hold the same numbers."
+    assert card.title == "`w_q` and `w_k` are one object, so they always hold the same numbers."
+
+
+def test_parameters_that_are_one_are_told_by_their_names() -> None:
+    """They lie in no layer."""
+    source = (
+        "class LayerNorm(nn.Module):\n    def __init__(self, d_model, eps=1e-5):\n        super().__init__()\n"
+        "        self.eps = eps\n        self.weight = self.bias = nn.Parameter(torch.ones(d_model))\n"
+        "    def forward(self, x):\n        centred = x - x.mean(-1, keepdim=True)\n"
+        "        spread = (centred.square().mean(-1, keepdim=True) + self.eps).sqrt()\n"
+        "        return centred / spread * self.weight + self.bias\n"
+    )
+    card = check("layer-norm", written(nothing="from torch import nn\n", LayerNorm=source))
+    assert card.title == "`weight` and `bias` are one object, so they always hold the same numbers."
+
+
+def test_a_constructor_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing builds it again once an example ran out of time."""
+    monkeypatch.setattr(notebook_module, "SECONDS", 0.3)
+    source = (
+        "class FeedForward(nn.Module):\n    def __init__(self, d_model, d_ff, dropout=0.1):\n"
+        "        super().__init__()\n        while True:\n            pass\n"
+    )
+    card = check("feed-forward", written(nothing="from torch import nn\n", FeedForward=source))
+    assert not card.passed

@@ -216,7 +216,7 @@ def test_a_skipped_exercise_fails_validation(validating: Lab) -> None:
     validating("softmax")
     validating("new", 'skip("softmax")')
     (error,) = validating("softmax-test")
-    line = "softmax is skipped, so this test has nothing to test. The exercise counts as unanswered."
+    line = "softmax is skipped, so this test has nothing to test."
     assert (error.ename, [each.replace("\n", " ") for each in error.traceback]) == ("SkippedError", [line])
 
 
@@ -357,10 +357,23 @@ def test_a_test_that_failed_because_of_an_earlier_exercise_is_to_be_run_again(la
     assert "Right on all" in said(lab("new", "check(scaled_dot_product_attention)"))
 
 
+def test_what_waits_for_its_test_is_not_called_failing(lab: Lab) -> None:
+    """An exercise that needs it has a mistake of its own, and that alone is told."""
+    lab("softmax", NO_RETURN)
+    lab("attention-scores", "def attention_scores(q, k):\n    return q @ k.mT / k.size(-1) ** 0.5")
+    lab("scaled-dot-product-attention", SOUND)
+    lab("scaled-dot-product-attention-test")
+    lab("softmax", RIGHT)
+    lab("self-attention-head", HEAD)
+    told = said(lab("new", "check(SelfAttentionHead)"))
+    assert "fails as well" not in told
+    assert "scaled_dot_product_attention" not in told.replace(" scaled_dot_product_attention(", "")
+
+
 def test_an_exercise_that_was_written_and_is_skipped_is_still_graded(lab: Lab) -> None:
     """`skip` changes names in the notebook, and no cell of it."""
     lab("softmax", RIGHT)
-    assert "Grading still reads its cell." in said(lab("new", "skip(softmax)"))
+    assert "Grading reads its cell as it stands." in said(lab("new", "skip(softmax)"))
     assert "Grading reads the exercise's own cell as it stands." in said(lab("new", 'check("softmax")'))
     lab("softmax", RIGHT)
 
@@ -413,9 +426,12 @@ def test_of_a_cell_that_was_copied_the_last_counts_as_in_grading(copied: Lab) ->
     """The first is never called right, the last is what `check` tries, and `hand_in` says that there are two."""
     copied("softmax", RIGHT)
     told = said(copied("new", 'check("softmax")'))
-    assert told.startswith("✗ softmax: Grading gives no points for this. The notebook has several cells")
+    assert told.startswith("○ softmax: not checked. The notebook has several cells")
     copied("copy", NO_RETURN)
     assert "Is there a return?" in said(copied("new", 'check("softmax")')).replace("`", "")
+    copied("softmax", RIGHT)
+    copied("gone", RIGHT)  # a cell that the saved notebook does not have
+    assert "now comes from another cell" in said(copied("new", 'check("softmax")'))
     handed_in = said(copied("new", "from coursework import hand_in\nhand_in()"))
     assert "The notebook has several cells of softmax, and grading takes the last one." in handed_in
     assert "was written as you saved it" in handed_in

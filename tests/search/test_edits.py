@@ -32,11 +32,11 @@ EXERCISES = [
 WORDS = frozenset(
     " ".join(
         [
-            "1 a always an another argument arguments assignment attribute between brackets call change",
+            "1 a after an another argument arguments assignment attribute between brackets call change",
             "comparison condition conditions container copy default dimension dimensions dtype exchanged expression factor",
-            "each end fewer function in indentation index indices inverse is less letters limit lines",
+            "each even exception fewer function in indentation index indices inverse is less letters limit line lines",
             "list missing more name new number object of on one only operand operands operator",
-            "opposite order other place power range result return runs self sides sign size slice",
+            "opposite order other place power range result return runs self separate sides sign size slice",
             "something statement text than that the these time transpose two type value values variable without",
         ]
     ).split()
@@ -178,14 +178,14 @@ def test_what_students_of_other_forms_get_wrong_is_tried(line: str, changed_to: 
 def test_one_object_under_several_names_becomes_one_for_each() -> None:
     """The call is written once for each name."""
     source = "def f(self):\n    self.a = self.b = Norm(3)\n"
-    edits = [each for each in found(source) if each.what == "an object for each"]
+    edits = [each for each in found(source) if each.what == "a separate object for each name"]
     assert [each.apply(source) for each in edits] == ["def f(self):\n    self.a = Norm(3)\n    self.b = Norm(3)\n"]
 
 
 def test_what_has_to_be_undone_is_undone_after_an_exception_too() -> None:
     """The line that is told is the one that may be left out by an exception."""
     source = "def f(model, x):\n    model.eval()\n    y = model(x)\n    model.train()\n    return y\n"
-    edits = [each for each in found(source) if each.what == "an end that always runs"]
+    edits = [each for each in found(source) if each.what == "a line that runs even after an exception"]
     right = "    try:\n        y = model(x)\n    finally:\n        model.train()\n    return y\n"
     assert any(each.apply(source).endswith(right) and each.first == each.last == 4 for each in edits)
 
@@ -226,3 +226,10 @@ def test_the_default_of_dropout_stays() -> None:
         heads = [edit.apply(source).split("\n")[0] for edit in found(source) if edit.first == 1]
         assert any("eps=0.0" in each for each in heads)
         assert all("dropout=0.1" in each for each in heads if "dropout=" in each)
+
+
+def test_a_cell_of_many_statements_has_no_more_edits_than_it_can_have_tried() -> None:
+    """Every end of every block in a `finally` would be thousands, each as long as the cell."""
+    source = "def f(model):\n" + "    model.eval()\n" * 300
+    assert not [each for each in found(source) if each.what == "a line that runs even after an exception"]
+    assert not [each for each in found("a = 1\nb = 2\nc = 3\n") if "exception" in each.what]

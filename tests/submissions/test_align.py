@@ -135,6 +135,18 @@ def test_of_two_copies_the_last_counts(lay: Callable[..., Aligned]) -> None:
     assert "amax" in part(lay(mangle), "softmax").source
 
 
+def test_of_copies_that_were_changed_back_the_last_counts(lay: Callable[..., Aligned]) -> None:
+    """Right, wrong, and right again: an equal one above does not make the wrong one the last."""
+
+    def mangle(notebook: Any) -> None:
+        index = place(notebook, "softmax")
+        right = notebook.cells[index]
+        wrong = {**right, "source": "def softmax(x, dim=-1):\n    return x"}
+        notebook.cells[index + 1 : index + 1] = [nbformat.from_dict(wrong), nbformat.from_dict({**right})]
+
+    assert "amax" in part(lay(mangle), "softmax").source
+
+
 def test_a_retyped_cell_is_read_as_code(lay: Callable[..., Aligned]) -> None:
     """An answer that was turned into markdown by accident still counts."""
 
