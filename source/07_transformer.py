@@ -1534,9 +1534,11 @@ for name, setting in settings.items():
 # Your model and SmolLM2 continue the same words, at a temperature of 0.8. Yours has the vocabulary of the plays and little sense.
 
 # %% demo
+import textwrap
+
 opening = "My lord, I "
 drawn = language.sample(bard, words.ids(opening), 40, temperature=0.8, window=48, seed=5)
-print("yours:   ", words.text(drawn.tolist()).replace("\n", " ")[:90])
+print("yours:   ", textwrap.shorten(words.text(drawn.tolist()), 90, placeholder=" …"))
 smollm.write(opening.strip(), "SmolLM2", tokens=18, choose=chooser(temperature=0.8))
 
 # %% [markdown] slide="slide"

@@ -957,7 +957,8 @@ for name, kind in {"why": lambda question, accepted, given: question.startswith(
     all_of_it, missed = (sum(kind(*each) for each in some) for some in (asked, wrong))
     print(f"    {name}: {all_of_it - missed} of {all_of_it}")
 for question, accepted, given in wrong:
-    print(f"{question}\n    answered: {given[:38]:40} accepted: {(*accepted, NONE)[0][:32]}")
+    said, first = (textwrap.shorten(each, 32, placeholder=" …") for each in (given, (*accepted, NONE)[0]))
+    print(f"{question}\n    answered: {said:34} accepted: {first}")
 
 # %% [markdown]
 # The trained reader gets 36 of 48 right, or 75 %. The standard error is 6 points, so eight other paragraphs could easily give 65 % or 85 %.

@@ -124,12 +124,16 @@ class Roster:
 
         A folder is named after the student's id, login, number or e-mail, with or without its domain. The
         e-mail that the class list has for the folder finds a person, too, and tells more than a name
-        without its domain. Raises CourseError if it could be several people's: a guess could give away a
-        score.
+        without its domain: that counts for nobody who has another e-mail. Raises CourseError if it could be
+        several people's: a guess could give away a score.
         """
         name, email = student.casefold(), self.emails.get(student, "").casefold()
         listed = [person for person, texts in self._texts if email and email in texts]
-        named = [person for person, texts in self._texts if name in (texts if listed else _short(texts))]
+        named = [
+            person
+            for person, texts in self._texts
+            if name in (texts if listed or _has_another(email, texts) else _short(texts))
+        ]
         found = [*listed, *(person for person in named if person not in listed)]
         exact = [person for person in found if person.student == student]
         exact = exact or [person for person in found if person.student.casefold() == student.casefold()]
@@ -166,6 +170,16 @@ class Roster:
         owners: dict[str, Person] = {}
         for person in self.people:
             name = known.get(id(person), person.student_id)
+            email, own = (
+                self.emails.get(name, "").casefold(),
+                {person.email.casefold(), person.login.casefold()},
+            )
+            unknown = id(person) not in known and not person.student
+            if unknown and _has_another(email, own):
+                raise CourseError(
+                    f"'{person}' on the roster would be '{name}', whose e-mail on the class list is {email}: "
+                    "add a column 'student id' with an id for each, or correct the class list"
+                )
             if person.student and name.casefold() not in _short(getattr(person, key) for key in KEYS):
                 raise CourseError(
                     f"'{person.student}' on the roster has the e-mail of '{name}' on the class list: one "
@@ -187,6 +201,12 @@ class Roster:
 
 def _listed(things: Sequence[object]) -> str:
     return ", ".join(f"'{each}'" for each in things)
+
+
+def _has_another(email: str, texts: Iterable[str]) -> bool:
+    """Return whether there is an e-mail, and some texts hold e-mails but not this one."""
+    others = {text for text in texts if "@" in text}
+    return bool(email and others) and email not in others
 
 
 def _short(texts: Iterable[str]) -> set[str]:

@@ -97,7 +97,7 @@ class LineFinder:
             lines = [WrongLines(**asdict(each)) for each in told(found, source)]
             edits = found[0].edits if lines else ()
             one_mistake = bool(named) and len({each.what for each in edits}) == 1  # in several places
-            if len(named) <= 1 < len(edits) and not one_mistake:
+            if len(named) <= 1 < len(lines) and len(edits) > 1 and not one_mistake:
                 mistakes = self._named_apart(exercise, helpers, found[0])
             else:
                 mistakes = _titles(found, lines, source)

@@ -174,8 +174,8 @@
   // A panel for notes on `n` and for the keys on `?`, and a window for the lecturer's own screen on `s`.
   const KEYS = [["→  Space  Page Down", "next step"], ["←  Page Up", "previous step"], ["c", "code of the slide"],
     ["n", "speaker notes"], ["s", "speaker window: notes, this slide and the next, clock"], ["o", "all slides"],
-    ["f", "full screen"], ["b", "black screen"], ["p", "a page for each slide, to print; answers are open"],
-    ["?", "these keys"], ["Esc", "close what is open"]];
+    ["f", "full screen"], ["b", "black screen, and back"], ["p", "a page for each slide, to print; answers are open"],
+    ["?", "these keys"], ["Esc", "close notes or keys; otherwise all slides"]];
   const HELP = `<table class="keys">${KEYS.map(([key, what]) => `<tr><th>${key}</th><td>${what}</td></tr>`).join("")}</table>`;
   const panel = document.createElement("aside");
   panel.className = "speaker";
@@ -232,11 +232,14 @@
     page.body.innerHTML = `<header><b id="place"></b><span>time <b id="clock"></b></span>
       <span>elapsed <b id="elapsed"></b></span><button id="restart">Restart</button></header>
       <main id="notes"></main><footer>${preview("Now", "current")}${preview("Next", "next")}</footer>`;
+    const resize = () => page.body.style.setProperty("--preview", Math.min(0.4, (speaker.innerWidth - 90) / 2560));
+    speaker.onresize = resize;
+    resize();
     since = Date.now();
     page.getElementById("restart").onclick = (event) => { since = Date.now(); tell(); event.target.blur(); };
     page.onkeydown = (event) => {
-      if (["ArrowRight", " ", "PageDown"].includes(event.key)) Reveal.next();
-      if (["ArrowLeft", "PageUp"].includes(event.key)) Reveal.prev();
+      if (["ArrowRight", " ", "PageDown"].includes(event.key)) ahead(event);
+      if (["ArrowLeft", "PageUp"].includes(event.key)) back();
     };
     showNotes();
     tell();
@@ -249,6 +252,21 @@
     event.stopImmediatePropagation();
   }, true);
 
+  // Of an exercise that is taller than its slide, the keys go through all before they go on.
+  function scrolled(way) {
+    const slide = Reveal.getCurrentSlide(), before = slide.scrollTop;
+    if (Reveal.isOverview() || slide.scrollHeight < slide.clientHeight + 10) return false;
+    slide.scrollBy(0, way * 0.8 * slide.clientHeight);
+    return slide.scrollTop !== before;
+  }
+  const back = () => scrolled(-1) || Reveal.prev();
+  const ahead = (event) => event.shiftKey ? back() : scrolled(1) || Reveal.next();
+
+  // A click into a view with a document of its own would take the keys along.
+  window.addEventListener("blur", () => setTimeout(() => {
+    if (document.activeElement.tagName === "IFRAME") document.activeElement.blur();
+  }));
+
   function toggleCode() {
     const codes = [...Reveal.getCurrentSlide().querySelectorAll("details.code")];
     const open = codes.some((one) => !one.open);
@@ -258,7 +276,7 @@
   Reveal.initialize({
     width: 1280, height: 720, margin: 0, minScale: 0.2, maxScale: 3, center: false,
     pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, hash: true, slideNumber: "c/t", navigationMode: "linear", progress: false, transition: "none", help: false,
-    keyboard: { 67: toggleCode, 78: () => togglePanel("notes"), 80: () => { location.search = "print-pdf"; }, 83: openSpeaker, 191: null },  // not black at a slash
+    keyboard: { 32: ahead, 34: ahead, 39: ahead, 40: ahead, 33: back, 37: back, 38: back, 67: toggleCode, 78: () => togglePanel("notes"), 80: () => { location.search = "print-pdf"; }, 83: openSpeaker, 191: null },  // not black at a slash
     keyboardCondition: () => document.activeElement.tagName !== "SUMMARY",
   }).then(() => { fit(Reveal.getCurrentSlide()); showNotes(); });
   Reveal.on("slidechanged", (event) => { fit(event.currentSlide); showNotes(); });

@@ -44,7 +44,11 @@ GLOSSARY: Final = re.compile(r"^#{2,3} Glossary\n.*?(?=^#|\Z)", re.MULTILINE | r
 
 MOST: Final = 520  # pixels that code above its output may take with it
 UNSEEN: Final = 10  # lines of code that gives nothing to look at; longer code is folded
-NOISE: Final = re.compile(r"[^\n]*\d+%\|[^\n]*\n?|No diagram here[^\n]*\n?")  # progress, missing programs
+NOISE: Final = (
+    re.compile(  # progress, and what says that a program is missing, which may be broken into lines
+        r"[^\n]*\d+%\|[^\n]*\n?|No diagram here.*?same\s+steps\.\n?", re.DOTALL
+    )
+)
 
 Pair = tuple[LessonCell, Any]
 

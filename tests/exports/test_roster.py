@@ -149,6 +149,18 @@ def test_the_class_lists_email_tells_more_than_a_name_before_the_at(tmp_path: Pa
     assert roster.known(["joerg", "muell01"]) == {"joerg": second, "muell01": first}
 
 
+def test_who_has_another_email_than_the_class_list_is_somebody_else(tmp_path: Path) -> None:
+    """The name before the @ is the same: neither a score, nor a feedback page, nor a folder goes to them."""
+    listed = [Listed("bela", "Bela", "B", "bela@uni.example")]
+    roster = _read(tmp_path, "name,email\nChris Bird,bela@gmail.example\n").with_emails(listed)
+    assert roster.find("bela") is None
+    with pytest.raises(CourseError, match="'Chris Bird' on the roster would be 'bela', whose e-mail on the class list is"):
+        roster.folders(["bela"])
+    roster = _read(tmp_path, "student id,name,email\nbela,Bela B,new@uni.example\n").with_emails(listed)
+    assert roster.find("bela") is roster.people[0]  # an id says who it is, and the list may be out of date
+    assert roster.folders(["bela"]) == ["bela"]
+
+
 def test_an_email_and_an_id_that_are_two_peoples_are_refused(tmp_path: Path) -> None:
     """A guess could give away a score; the message names both."""
     roster = _read(tmp_path, "name,email,id number\nJ M,joerg@uni.example,7\nEve,eve@x.edu,muell01\n")

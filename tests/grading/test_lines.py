@@ -98,6 +98,14 @@ def test_one_mistake_in_several_places_keeps_its_one_name(grader: Grader, hand_i
     assert [each.title for each in found.misconceptions] == ["A linear layer has no bias"]
 
 
+def test_changes_in_one_place_that_no_name_explains_are_no_fault(grader: Grader, hand_in: HandIn) -> None:
+    """Two changes of one line are one place to tell."""
+    wrong = "def split_heads(x, num_heads):\n    return cut(x, num_heads)\n"
+    lesson = "04_multi_head_attention"
+    done = grader.grade(lesson, hand_in(lesson, split_heads=wrong), lines=True).report.exercise("split-heads")
+    assert done.outcome is Outcome.ERROR
+
+
 def test_a_name_by_the_change_says_all_of_its_places() -> None:
     """One of three lines alone would contradict the sentence that all three are wrong."""
     source = "a = f(x, dim=0)\nb = f(x, dim=0)\nc = f(x, dim=0)\n"

@@ -59,6 +59,7 @@ def test_no_lesson_has_a_formula_that_slides_cannot_show(lesson: str) -> None:
 
 def test_a_lesson_without_a_solved_notebook_is_refused(tmp_path: Path) -> None:
     """The message says how to build it."""
+    (tmp_path / "solutions").mkdir()
     with pytest.raises(CourseError, match="autograder build 03_attention"):
         slides.slides(Course(tmp_path), LESSON)
 
