@@ -175,7 +175,7 @@ class Roster:
                 {person.email.casefold(), person.login.casefold()},
             )
             unknown = id(person) not in known and not person.student
-            if unknown and _has_another(email, own):
+            if unknown and _has_another(email.casefold(), own):
                 raise CourseError(
                     f"'{person}' on the roster would be '{name}', whose e-mail on the class list is {email}: "
                     "add a column 'student id' with an id for each, or correct the class list"

@@ -7,6 +7,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
+from operator import eq
 from pathlib import Path
 from typing import Final
 
@@ -47,6 +49,13 @@ _SETTINGS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "CourseDirectory.db_url": (_is_text, "an address in quotes"),
     "LineSearch.seconds": (_is_seconds, "a number of seconds, 0 or more"),
     "Totals.count_extra": (lambda value: isinstance(value, bool), "True or False"),
+    **{
+        f"CourseDirectory.{name}_directory": (
+            partial(eq, name),
+            f"'{name}', the folder that all commands use",
+        )
+        for name in ("source", "release", "submitted", "autograded", "feedback")
+    },
 }
 
 
@@ -144,6 +153,11 @@ def programs_on_path() -> Iterator[None]:
 def _server(course: Course) -> str:
     """Return the address of the server that the gradebook is on; '' if it is in a file."""
     url = str(settings(course).CourseDirectory.get("db_url", ""))
+    if re.match(r"sqlite[+:]", url) and Path(url.partition("?")[0]).name != course.gradebook.name:
+        raise SettingsError(
+            f"c.CourseDirectory.db_url in {course.root / CONFIG} names another file than {course.gradebook}, "
+            "which all commands use: take it out, or name a server"
+        )
     if not url or re.match(r"sqlite[+:]", url):
         return ""
     from sqlalchemy.engine import make_url  # takes a quarter of a second to import

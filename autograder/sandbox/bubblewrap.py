@@ -4,6 +4,7 @@ See bwrap(1). Its own /proc/1/environ keeps the caller's environment despite --c
 started with an empty environment, and sets `ENVIRONMENT` inside.
 """
 
+import os
 import shutil
 import sys
 import sysconfig
@@ -66,7 +67,7 @@ def command(program: list[str]) -> list[str]:
 
 def python() -> str:
     """Return the path of this interpreter inside the sandbox."""
-    executable = Path(sys.executable)
+    executable = Path(os.path.abspath(sys.executable))  # noqa: PTH100 - links stay as they are
     if _is_hidden():
         return str(BASE / executable.resolve().relative_to(Path(sys.base_prefix).resolve()))
     if sys.prefix == sys.base_prefix:

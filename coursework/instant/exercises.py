@@ -138,6 +138,11 @@ def copies_of(file: Path, exercise: PublicExercise) -> dict[str, str]:
     return {own: text for own, text in cells_of(file, exercise.id).items() if whole(text)}
 
 
+def saved_code(file: Path) -> list[str]:
+    """Return the texts of all code cells in a saved notebook."""
+    return [cell.source for cell in _cells(file) if cell.cell_type == "code"]
+
+
 def saved_demos(file: Path) -> set[str]:
     """Return the digests of the demos in a saved notebook; none if it cannot be read."""
     return {digest_of(cell.source) for cell in _cells(file) if "demo" in cell.metadata.get("tags", [])}

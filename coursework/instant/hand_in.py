@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from coursework.cells import digest_of, names_bound, without_magics
@@ -20,11 +21,17 @@ from coursework.instant.exercises import (
     exercises_of,
     notebook_file,
     saved_cells,
+    saved_code,
 )
 from coursework.instant.notebook import NO_LESSON, runs_of
 from coursework.instant.runs import CellRuns
+from coursework.instant.sources import cell_of, names_read
 
 FOLDER = "hand_in"
+RENAMED = (
+    "There is no {file} any more. If you renamed the notebook, give it this name again, and restart the "
+    "kernel: grading finds it by its name. Nothing was written."
+)
 UNREADABLE = "{file} cannot be read as a notebook. Save it (Ctrl+S) and try again."
 UNSAVED = (
     "The cell of {name} in the saved file is not what you last ran. Run it, save the notebook (Ctrl+S), "
@@ -34,6 +41,10 @@ DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it
 CHANGED = "The test of {name} was changed. Grading uses the original."
 INVALID = "The cell of {name} is not valid Python (line {line}), so it gets no points as it is. Correct it."
 UNDEFINED = "The cell of {name} does not define {name}, so it gets no points as it is. Correct it."
+LOST = (
+    "The cell of {name} uses {lost}, which no cell of the saved notebook defines or imports any more, so "
+    "grading will not find it. Bring that cell back, or put it into the answer."
+)
 COPIES = (
     "The notebook has several cells of {name}, and grading takes the last one. Delete what you don't want "
     "graded with Edit > Delete Cells, and save the notebook."
@@ -70,6 +81,9 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     from coursework.instant.glance import glance  # takes longer than all else that lessons import
 
     saved, exercises, runs = saved_cells(file), exercises_of(file.stem), runs_of(names)
+    if not file.exists():
+        yield RENAMED.format(file=file.name)
+        return
     if not saved:
         yield UNREADABLE.format(file=file.name)
         return
@@ -83,7 +97,8 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
             yield CHANGED.format(name=each.name)
     unusable = [said for each in exercises if each.name and (said := _unusable(each, saved.get(each.id, "")))]
     copied = [COPIES.format(name=each.name) for each in exercises if _is_copied(each, file)]
-    yield from (*unusable, *copied)
+    lost = [said for each in exercises if each.stand_in and (said := _lost(each, saved, file, names))]
+    yield from (*unusable, *copied, *lost)
     left = [(each.points, _left(each, saved.get(each.id, ""))) for each in exercises if each.points]
     if named := [said for _, said in left if said]:
         points, total = sum(worth for worth, said in left if said), sum(worth for worth, _ in left)
@@ -100,7 +115,7 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     try:
         place.parent.mkdir(exist_ok=True)
         shutil.copyfile(file, place)
-        complete = saved_cells(place) == saved and not (missing or unusable or copied)
+        complete = saved_cells(place) == saved and not (missing or unusable or copied or lost)
     except OSError as problem:
         yield NOT_WRITTEN.format(place=place, problem=problem.strerror, file=file.name)
         return
@@ -155,6 +170,23 @@ def _unfilled(source: str) -> list[str]:
 def _cells(exercise: PublicExercise) -> list[str]:
     """Return the ids of an exercise's cells."""
     return [exercise.id, f"{exercise.id}-test"] if exercise.test else [exercise.id]
+
+
+def _lost(exercise: PublicExercise, saved: Mapping[str, str], file: Path, names: Mapping[str, Any]) -> str:
+    """Return what an answer uses of a cell that is gone, "" for nothing: the kernel still has it.
+
+    Told are only functions, classes and modules of this notebook's cells.
+    """
+    cells = saved_code(file)
+    if any("import *" in text for text in cells):
+        return ""
+    bound = {name for text in cells for name in names_bound(text)}
+    read = {name: names[name] for name in names_read(saved.get(exercise.id, "")) if name in names}
+    gone = [
+        name for name, value in read.items()
+        if name not in bound and (isinstance(value, ModuleType) or cell_of(value))
+    ]  # fmt: skip
+    return LOST.format(name=exercise.name, lost=" and ".join(sorted(gone))) if gone else ""
 
 
 def _is_copied(exercise: PublicExercise, file: Path) -> bool:

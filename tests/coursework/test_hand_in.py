@@ -173,3 +173,11 @@ def test_a_dictionary_whose_raise_is_left_is_not_answered(notebook: Path, capsys
         nbformat.write(cells, notebook)
         hand_in()
         assert ("its line raise NotImplementedError is still there" in words(capsys)) == left
+
+
+def test_a_notebook_that_was_renamed_is_told_as_that(notebook: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel keeps the name with which it was started, and saving again would not help."""
+    monkeypatch.setenv("JPY_SESSION_NAME", str(notebook))
+    notebook.rename(notebook.with_name("mine.ipynb"))
+    hand_in()
+    assert f"There is no {FILE} any more. If you renamed the notebook, give it this name again" in words(capsys)

@@ -435,3 +435,14 @@ def test_of_a_cell_that_was_copied_the_last_counts_as_in_grading(copied: Lab) ->
     handed_in = said(copied("new", "from coursework import hand_in\nhand_in()"))
     assert "The notebook has several cells of softmax, and grading takes the last one." in handed_in
     assert "was written as you saved it" in handed_in
+
+
+def test_what_only_the_kernel_has_is_told_before_handing_in(tmp_path: Path) -> None:
+    """The cell of a helper was deleted, and that of an import: the answer works here, and nowhere else."""
+    answer = "def softmax(x, dim=-1):\n    e = powers(x - x.amax(dim, keepdim=True))\n    return e / e.sum(dim, keepdim=True) * np.float32(1)"
+    for run in lab_in(tmp_path, written={"softmax": answer}):
+        run("new", "import numpy as np\ndef powers(x):\n    return x.exp()")
+        run("softmax", answer)
+        told = said(run("new", "from coursework import hand_in\nhand_in()"))
+        assert "The cell of softmax uses np and powers, which no cell of the saved notebook defines" in told
+        assert "was written as you saved it" in told

@@ -45,6 +45,7 @@ def _course(folder: Path, line: str) -> Course:
         ("ClassReport.formgrader", "5", "an address in quotes, got 5"),
         ("CourseDirectory.course_id", "5", "a name in quotes, got 5"),
         ("CourseDirectory.db_url", "None", "an address in quotes, got None"),
+        ("CourseDirectory.submitted_directory", '"handed"', "'submitted', the folder that all commands use, got 'handed'"),
         ("Totals.count_extra", '"no"', "True or False, got 'no'"),
         ("ClassReport.formgrader", "[0] * 999", f"got {str([0] * 999)[:79]}…"),
     ],
@@ -95,3 +96,11 @@ def test_what_nbgrader_refuses_is_one_line(tmp_path: Path, line: str, said: str)
         CourseExchange(_course(tmp_path, line))
     assert said in str(refused.value)
     assert "0x" not in str(refused.value)
+
+
+def test_another_file_for_the_gradebook_is_refused(tmp_path: Path) -> None:
+    """The commands of nbgrader would write to it, and ours to gradebook.db."""
+    with pytest.raises(SettingsError, match=r"names another file than .*gradebook\.db, which all commands use"):
+        database_url(_course(tmp_path, 'c.CourseDirectory.db_url = "sqlite:////tmp/other.db"'))
+    url = database_url(_course(tmp_path, 'c.CourseDirectory.db_url = "sqlite:///gradebook.db"'))
+    assert url.startswith("sqlite:///")
