@@ -14,6 +14,7 @@ from playwright.sync_api import TimeoutError as LateError
 
 from autograder.cli import main
 from autograder.lecture import slides
+from autograder.lecture.pages import NOISE
 from autograder.lecture.slides import typeset
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError, LectureError
@@ -36,6 +37,12 @@ def test_no_line_begins_with_the_mark_after_a_formula() -> None:
     """A browser would break before the full stop."""
     assert typeset("so $a$. Then").endswith("</math>.</span> Then")
     assert "span" not in typeset("so $a$ is")
+
+
+def test_what_says_that_a_program_is_missing_is_on_no_slide() -> None:
+    """Nor the second line of it, where it was broken into two."""
+    told = "No diagram here: it needs the program dot. The numbered list above shows\nthe same steps.\nand more\n"
+    assert NOISE.sub("", told) == "and more\n"
 
 
 @pytest.mark.parametrize("formula", ["$$x$$", r"\(x\)", r"$\nosuch{x}$", r"$x_{$"])
@@ -276,6 +283,52 @@ class TestDeck:
         assert "Next slide" not in deck.locator("body").inner_text()
         deck.keyboard.press("?")
         assert not deck.locator(".speaker").is_visible()
+
+    def test_a_click_into_a_view_leaves_the_keys(self, browser: Browser, tmp_path: Path) -> None:
+        """The view has a document of its own, to which the focus would go."""
+        page, _ = opened(browser, slides.write_slides(COURSE, "08_attention_visualisation", tmp_path))
+        page.evaluate(
+            """() => { const section = document.querySelector('.page iframe').closest('section');
+                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v); }"""
+        )
+        page.wait_for_timeout(300)
+        place = page.evaluate("Reveal.getSlidePastCount()")
+        page.locator("section.present:not(.stack) iframe").first.click(position={"x": 40, "y": 40})
+        page.wait_for_timeout(300)
+        for _ in range(6):
+            page.keyboard.press("ArrowRight")
+        assert page.evaluate("Reveal.getSlidePastCount()") > place
+        page.close()
+
+    def test_the_right_arrow_goes_through_all_of_a_tall_exercise(self, browser: Browser, tmp_path: Path) -> None:
+        """Down to its end before the next slide comes, and back up."""
+        file = slides.write_slides(COURSE, "07_transformer", tmp_path, exercises=True)
+        page, _ = opened(browser, file)
+        tall = "(one) => one.scrollHeight > one.clientHeight + 10"
+        page.evaluate(
+            f"""() => {{ for (const one of Reveal.getSlides()) {{
+                    const {{h, v}} = Reveal.getIndices(one); Reveal.slide(h, v);
+                    if (({tall})(one)) break; }} }}"""
+        )
+        assert page.evaluate(f"({tall})(Reveal.getCurrentSlide())")
+        place, seen = page.evaluate("Reveal.getSlidePastCount()"), 0
+        while page.evaluate("Reveal.getSlidePastCount()") == place:
+            one = "Reveal.getCurrentSlide()"
+            seen = page.evaluate(f"{one}.scrollTop + {one}.clientHeight - {one}.scrollHeight")
+            page.keyboard.press("ArrowRight")
+        assert seen > -2
+        page.close()
+
+    def test_a_narrow_speaker_window_shows_both_slides(self, deck: Page) -> None:
+        """In half of a screen, and on a small one."""
+        window = speaker_window(deck)
+        for width in (800, 1120):
+            window.set_viewport_size({"width": width, "height": 700})
+            window.wait_for_timeout(200)
+            assert window.evaluate("document.documentElement.scrollWidth") <= width
+            right = window.locator("#next").evaluate("one => one.closest('.preview').getBoundingClientRect().right")
+            assert right <= width
+        window.close()
 
     def test_the_escape_key_closes_what_is_open(self, deck: Page) -> None:
         """Before it shows all slides; and no keyboard's way to type `?` turns the screen black."""
