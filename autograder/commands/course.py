@@ -48,7 +48,7 @@ def students(
 
     The class list is that of nbgrader's gradebook. A student's id is the name of their folder in
     submitted/: the file's student id, or else the login, the e-mail before its @, or the id number.
-    Somebody whose e-mail is on the list keeps the id.
+    Anyone whose e-mail is already on the list keeps the id they have there.
     A student on the list who hands in nothing is reported as absent.
 
     --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. Files in

@@ -163,8 +163,8 @@ class Roster:
     def folders(self, students: Collection[str] = ()) -> list[str]:
         """Return the name of each person's folder: the one among `students` that is theirs, or else their id.
 
-        Raises CourseError as `known` does, if two people would have one folder, and if the file has another
-        id for somebody whose e-mail is on the class list.
+        Raises CourseError as `known` does, if two people would have one folder, and if the file and the class
+        list have different ids for one e-mail, or different e-mails for one id.
         """
         known = {id(person): student for student, person in self.known(sorted(students)).items()}
         owners: dict[str, Person] = {}
