@@ -78,10 +78,15 @@ def settings(course: Course) -> Config:
     for name, (can_be_used, expected) in _SETTINGS.items():
         section, key = name.split(".")
         if key in found[section] and not can_be_used(found[section][key]):
-            got = repr(found[section][key])
-            shown = got if len(got) <= LONGEST else f"{got[: LONGEST - 1]}…"
-            raise SettingsError(f"c.{name} in {path} should be {expected}, got {shown}")
+            got = found[section][key]
+            raise SettingsError(f"c.{name} in {path} should be {expected}, got {shown(got)}")
     return found
+
+
+def shown(value: object) -> str:
+    """Return a value for a message in one line, cut to length."""
+    text = repr(value)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 @contextmanager
@@ -153,12 +158,13 @@ def programs_on_path() -> Iterator[None]:
 def _server(course: Course) -> str:
     """Return the address of the server that the gradebook is on; '' if it is in a file."""
     url = str(settings(course).CourseDirectory.get("db_url", ""))
-    if re.match(r"sqlite[+:]", url) and Path(url.partition("?")[0]).name != course.gradebook.name:
+    is_file = re.match(r"sqlite[+:]", url)
+    if is_file and Path(url.partition("?")[0]).name != course.gradebook.name:
         raise SettingsError(
             f"c.CourseDirectory.db_url in {course.root / CONFIG} names another file than {course.gradebook}, "
             "which all commands use: take it out, or name a server"
         )
-    if not url or re.match(r"sqlite[+:]", url):
+    if is_file or not url:
         return ""
     from sqlalchemy.engine import make_url  # takes a quarter of a second to import
     from sqlalchemy.exc import NoSuchModuleError, SQLAlchemyError

@@ -37,7 +37,7 @@ TITLES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"another (list|container|type|dtype)", "The {part} is wrong here", CALL),
     (r"another assignment", "This assignment doesn't do what is needed", SHARED),
     (r"another indentation", "A line is indented wrongly", BLOCKS),
-    (r"one dimension of size 1 more", "A dimension of size 1 is missing", SHAPES),
+    (r"one more dimension of size 1", "A dimension of size 1 is missing", SHAPES),
     (r"another sign", "A plus or a minus is wrong", VALUE),
     (r"another order", "The order is wrong", ORDER),
     (r"another ([a-z ]+)", "The {part} is wrong", VALUE),

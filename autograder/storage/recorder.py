@@ -26,7 +26,7 @@ from nbgrader.utils import parse_utc
 from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import SettingsError
-from autograder.model.nbgrader_config import plain_setting_errors, settings
+from autograder.model.nbgrader_config import plain_setting_errors, settings, shown
 from autograder.model.text import some_of
 from autograder.storage.attempts import AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
@@ -36,7 +36,6 @@ KEY = "autograder"  # the entry of a graded notebook's metadata that holds its a
 # A date, a time, and perhaps a zone by offset or name; a path to a zone's file is none.
 _STAMP = re.compile(r"\d{4}-\d\d?-\d\d?[ T]\d\d?:\d\d(:\d\d)?(\.\d{1,9})?( ?[+-]?[A-Za-z0-9:]{1,10})?")
 SMALLEST = 1e-6  # points; a smaller difference comes of rounding
-LONGEST = 80  # characters of a value in a message
 READ_ONLY = 0o444  # the mode that nbgrader gives to autograded files
 
 
@@ -98,7 +97,7 @@ class LateRule:
         if taken is None:
             return 0.0
         if not isinstance(taken, Real) or isinstance(taken, bool) or math.isnan(taken):
-            raise self._unusable(f"expected a number of points or None, got {repr(taken)[:LONGEST]}")
+            raise self._unusable(f"expected a number of points or None, got {shown(taken)}")
         return min(max(float(taken), 0.0), score)  # within the limits that nbgrader sets
 
     def _unusable(self, reason: str) -> SettingsError:

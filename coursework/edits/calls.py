@@ -96,9 +96,9 @@ KEYWORDS: Final[dict[str, tuple[str, ...]]] = {
 # What an expression is given, or given to; {} is the expression.
 METHODS: Final = (
     ("{}.transpose(-2, -1)", "a transpose"), ("{}.transpose(1, 2)", "a transpose"),
-    ("{}.transpose(0, 1)", "a transpose"), ("{}.unsqueeze(1)", "one dimension of size 1 more"),
-    ("{}.unsqueeze(-1)", "one dimension of size 1 more"), ("{}.unsqueeze(0)", "one dimension of size 1 more"),
-    ("{}.unsqueeze(-2)", "one dimension of size 1 more"), ("{}.squeeze(-1)", "one dimension fewer"),
+    ("{}.transpose(0, 1)", "a transpose"), ("{}.unsqueeze(1)", "one more dimension of size 1"),
+    ("{}.unsqueeze(-1)", "one more dimension of size 1"), ("{}.unsqueeze(0)", "one more dimension of size 1"),
+    ("{}.unsqueeze(-2)", "one more dimension of size 1"), ("{}.squeeze(-1)", "one dimension fewer"),
     ("{}.squeeze(0)", "one dimension fewer"), ("{}.squeeze(1)", "one dimension fewer"),
     ("{}.contiguous()", "one call more"), ("{}.clone()", "a copy"), ("{}.detach()", "one call more"),
     ("{}.float()", "another dtype"), ("{}.long()", "another dtype"), ("{}.bool()", "another dtype"),

@@ -262,7 +262,7 @@ def _made_again(cell: Cell, node: ast.Name) -> Iterator[CodeEdit]:
     assigned = [
         each.value
         for each in (ast.walk(function) if function else ())
-        if isinstance(each, ast.Assign) and [ast.unparse(target) for target in each.targets] == [node.id]
+        if isinstance(each, ast.Assign) and [getattr(one, "id", "") for one in each.targets] == [node.id]
     ]
     if len(assigned) == 1 and isinstance(assigned[0], ast.Call):
         yield cell.edit(node, cell.text(assigned[0]), "a new object each time", 2.0)

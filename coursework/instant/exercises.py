@@ -108,34 +108,38 @@ def saved_cells(file: Path) -> dict[str, str]:
 
     They are what grading reads: of several copies the last whole answer, of a cell that was split its pieces.
     """
-    names = {str(each.metadata.get("nbgrader", {}).get("grade_id", "")) for each in _cells(file)} - {""}
-    known = {each.id: each for each in exercises_of(file.stem)}
+    exercises = {each.id: each for each in exercises_of(file.stem)}
     found = {}
-    for name in names:
-        texts = [*cells_of(file, name).values()]
-        if name in known and len(texts) > 1:
-            pieces = [each for each in texts if each.strip() and digest_of(each) != known[name].skeleton]
-            texts = [*copies_of(file, known[name]).values()] or ["\n".join(dict.fromkeys(pieces)) or texts[0]]
-        found[name] = texts[-1]
+    for name, texts in graded_cells(file).items():
+        *_, found[name] = texts.values()
+        if len(texts) > 1 and (exercise := exercises.get(name)):
+            copies = [*copies_of(exercise, texts).values()]
+            pieces = [
+                each for each in texts.values() if each.strip() and digest_of(each) != exercise.skeleton
+            ]
+            found[name] = copies[-1] if copies else "\n".join(dict.fromkeys(pieces)) or found[name]
     return found
 
 
-def cells_of(file: Path, name: str) -> dict[str, str]:
-    """Return the texts of the cells with one graded id in a saved notebook, by the cells' own ids.
+def graded_cells(file: Path) -> dict[str, dict[str, str]]:
+    """Return the texts of the graded cells in a saved notebook: by their ids, and then by the cells' own ids.
 
     JupyterLab gives the copy of a cell an id of its own, and leaves it the rest.
     """
-    own = [each for each in _cells(file) if each.metadata.get("nbgrader", {}).get("grade_id") == name]
-    return {str(cell.get("id", number)): cell.source for number, cell in enumerate(own)}
+    found: dict[str, dict[str, str]] = {}
+    for number, cell in enumerate(_cells(file)):
+        if name := cell.metadata.get("nbgrader", {}).get("grade_id"):
+            found.setdefault(str(name), {})[str(cell.get("id", number))] = cell.source
+    return found
 
 
-def copies_of(file: Path, exercise: PublicExercise) -> dict[str, str]:
-    """Return the whole answers among an exercise's cells in a saved notebook; grading takes the last."""
-
-    def whole(text: str) -> bool:
-        return exercise.name in names_bound(text) and digest_of(text) != exercise.skeleton
-
-    return {own: text for own, text in cells_of(file, exercise.id).items() if whole(text)}
+def copies_of(exercise: PublicExercise, texts: Mapping[str, str]) -> dict[str, str]:
+    """Return the whole answers among the texts of an exercise's cells; grading takes the last."""
+    return {
+        own: text
+        for own, text in texts.items()
+        if exercise.name in names_bound(text) and digest_of(text) != exercise.skeleton
+    }
 
 
 def saved_code(file: Path) -> list[str]:

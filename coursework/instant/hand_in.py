@@ -5,7 +5,7 @@ import contextlib
 import re
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
@@ -16,9 +16,9 @@ from coursework.console import say
 from coursework.instant.exercises import (
     WRONG,
     PublicExercise,
-    cells_of,
     copies_of,
     exercises_of,
+    graded_cells,
     notebook_file,
     saved_cells,
     saved_code,
@@ -42,12 +42,12 @@ CHANGED = "The test of {name} was changed. Grading uses the original."
 INVALID = "The cell of {name} is not valid Python (line {line}), so it gets no points as it is. Correct it."
 UNDEFINED = "The cell of {name} does not define {name}, so it gets no points as it is. Correct it."
 LOST = (
-    "The cell of {name} uses {lost}, which no cell of the saved notebook defines or imports any more, so "
-    "grading will not find it. Bring that cell back, or put it into the answer."
+    "The cell of {name} uses {lost}, which no cell of the saved notebook defines or imports any more. That "
+    "will be missing in grading: bring its cell back, or put the code into the answer."
 )
 COPIES = (
-    "The notebook has several cells of {name}, and grading takes the last one. Delete what you don't want "
-    "graded with Edit > Delete Cells, and save the notebook."
+    "The notebook has several cells of {name}, and grading takes the last one. With Edit > Delete Cells, "
+    "delete what you don't want graded, and save the notebook."
 )
 UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
 NOT_RIGHT = 'Not right yet: {names}. check("{first}") says why.'
@@ -81,13 +81,14 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     from coursework.instant.glance import glance  # takes longer than all else that lessons import
 
     saved, exercises, runs = saved_cells(file), exercises_of(file.stem), runs_of(names)
+    cells, code = graded_cells(file), saved_code(file)
     if not file.exists():
         yield RENAMED.format(file=file.name)
         return
     if not saved:
         yield UNREADABLE.format(file=file.name)
         return
-    if unsaved := next((each for each in exercises if runs and _differs(each, runs, file)), None):
+    if unsaved := next((each for each in exercises if runs and _differs(each, runs, cells)), None):
         yield UNSAVED.format(name=unsaved.name)
         return
     missing = [cell for each in exercises for cell in _cells(each) if cell not in saved]
@@ -96,8 +97,8 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
         if each.test and digest_of(saved.get(f"{each.id}-test", "")) not in (each.test, digest_of("")):
             yield CHANGED.format(name=each.name)
     unusable = [said for each in exercises if each.name and (said := _unusable(each, saved.get(each.id, "")))]
-    copied = [COPIES.format(name=each.name) for each in exercises if _is_copied(each, file)]
-    lost = [said for each in exercises if each.stand_in and (said := _lost(each, saved, file, names))]
+    copied = [COPIES.format(name=each.name) for each in exercises if _is_copied(each, cells)]
+    lost = [said for each in exercises if each.stand_in and (said := _lost(each, saved, code, names))]
     yield from (*unusable, *copied, *lost)
     left = [(each.points, _left(each, saved.get(each.id, ""))) for each in exercises if each.points]
     if named := [said for _, said in left if said]:
@@ -172,29 +173,30 @@ def _cells(exercise: PublicExercise) -> list[str]:
     return [exercise.id, f"{exercise.id}-test"] if exercise.test else [exercise.id]
 
 
-def _lost(exercise: PublicExercise, saved: Mapping[str, str], file: Path, names: Mapping[str, Any]) -> str:
+def _lost(
+    exercise: PublicExercise, saved: Mapping[str, str], code: Sequence[str], names: Mapping[str, Any]
+) -> str:
     """Return what an answer uses of a cell that is gone, "" for nothing: the kernel still has it.
 
-    Told are only functions, classes and modules of this notebook's cells.
+    `code` are the saved code cells. Told are only functions, classes and modules of this notebook's cells.
     """
-    cells = saved_code(file)
-    if any("import *" in text for text in cells):
+    if any("import *" in text for text in code):
         return ""
-    bound = {name for text in cells for name in names_bound(text)}
-    read = {name: names[name] for name in names_read(saved.get(exercise.id, "")) if name in names}
-    gone = [
-        name for name, value in read.items()
-        if name not in bound and (isinstance(value, ModuleType) or cell_of(value))
-    ]  # fmt: skip
-    return LOST.format(name=exercise.name, lost=" and ".join(sorted(gone))) if gone else ""
+    source = saved.get(exercise.id, "")
+    kept = {name: names[name] for name in names_read(source) if name in names}
+    used = {name for name, value in kept.items() if isinstance(value, ModuleType) or cell_of(value)}
+    if used:
+        used -= {each.arg for each in ast.walk(ast.parse(source)) if isinstance(each, ast.arg)}
+    lost = sorted(used.difference(*map(names_bound, code)))
+    return LOST.format(name=exercise.name, lost=" and ".join(lost)) if lost else ""
 
 
-def _is_copied(exercise: PublicExercise, file: Path) -> bool:
+def _is_copied(exercise: PublicExercise, cells: Mapping[str, Mapping[str, str]]) -> bool:
     """Return whether a saved notebook holds several different answers to an exercise."""
-    return len({digest_of(text) for text in copies_of(file, exercise).values()}) > 1
+    return len(set(map(digest_of, copies_of(exercise, cells.get(exercise.id, {})).values()))) > 1
 
 
-def _differs(exercise: PublicExercise, runs: CellRuns, file: Path) -> bool:
+def _differs(exercise: PublicExercise, runs: CellRuns, cells: Mapping[str, Mapping[str, str]]) -> bool:
     """Return whether an exercise's cell was run with another text than any that is saved."""
-    run, saved = runs.own.get(exercise.id), cells_of(file, exercise.id).values()
+    run, saved = runs.own.get(exercise.id), cells.get(exercise.id, {}).values()
     return run is not None and bool(saved) and digest_of(run.source) not in map(digest_of, saved)

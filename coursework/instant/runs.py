@@ -17,10 +17,10 @@ from coursework.engine.observe import describe
 from coursework.instant.exercises import (
     NO_POINTS,
     PublicExercise,
-    cells_of,
     copies_of,
     every_exercise,
     exercises_of,
+    graded_cells,
     notebook_file,
     saved_cells,
 )
@@ -46,8 +46,8 @@ ELSEWHERE = (
     "answer there, and run it."
 )
 COPIES = (
-    "The notebook has several cells of `{name}`. Grading takes the last, and you last ran another. Delete "
-    "what you don't want graded with Edit > Delete Cells, and save the notebook."
+    "The notebook has several cells of `{name}`. Grading takes the last, and you last ran another. With Edit "
+    "> Delete Cells, delete what you don't want graded, and save the notebook."
 )
 NOT_TESTED = '__import__("coursework.instant.skip", fromlist=["skip"]).not_tested("{name}")\n'
 LESSON_CELL = re.compile(r"(setup|given|demo)-\d+|[a-z0-9-]+-test")
@@ -157,7 +157,7 @@ class CellRuns:
     def _is_copy(self, exercise: PublicExercise) -> bool:
         """Return whether the cell that runs now is a copy of an exercise's own, as far as it was saved."""
         file = notebook_file(self.names) if defines(self.source, exercise.name) else None
-        return file is not None and self.cell_id in cells_of(file, exercise.id)
+        return file is not None and self.cell_id in graded_cells(file).get(exercise.id, {})
 
     def tested_exercise(self) -> PublicExercise | None:
         """Return the exercise whose visible test runs now."""
@@ -223,15 +223,17 @@ class CellRuns:
         if self.names.get(exercise.name, NOTHING) is not run.value:
             return ELSEWHERE.format(name=exercise.name)
         file = notebook_file(self.names) if self._ids_known and run.cell_id != exercise.id else None
-        if file and run.cell_id not in cells_of(file, exercise.id):  # a copy that was deleted
+        if file and run.cell_id not in graded_cells(file).get(exercise.id, {}):  # a copy that was deleted
             return ELSEWHERE.format(name=exercise.name)
         return ""
 
     def another_counts(self, exercise: PublicExercise) -> str:
         """Return that grading reads another copy of a cell than the one that ran last, "" if it does not."""
         run, file = self.own.get(exercise.id), notebook_file(self.names)
-        copies = copies_of(file, exercise) if file and run and self._ids_known else {}
-        if run is None or run.cell_id not in copies:
+        if file is None or run is None or not self._ids_known:
+            return ""
+        copies = copies_of(exercise, graded_cells(file).get(exercise.id, {}))
+        if run.cell_id not in copies:
             return ""
         same = digest_of(copies[run.cell_id]) == digest_of([*copies.values()][-1])
         return "" if same else COPIES.format(name=exercise.name)

@@ -24,41 +24,45 @@ WEIGHT_HINT = (
     "`list(module.named_parameters())`."
 )
 
-
 SHARED = "`{one}` and `{other}` are one object, so they always hold the same numbers."
 SHARED_HINT = "Change the numbers of one, and look at the other. How many did you make?"
 
 
 def shared(examples: ExampleSet, answer: Any) -> tuple[str, str]:
     """Return a title and a hint for two parameters that should differ and are one, two "" for none."""
-    modules = [each.operation for each in examples.examples if isinstance(each.operation, ModuleOperation)]
-    operation = next((each for each in modules if each.weights), None)
-    quiet = contextlib.redirect_stdout(io.StringIO())
-    with contextlib.suppress(Exception), torch.random.fork_rng([]), quiet:
-        if operation is not None:
-            built = answer(*operation.init, **operation.init_kwargs)
-            weights, parts = (
-                operation.weights,
-                {path: built.get_parameter(path) for path in operation.weights},
-            )
-            for one, other in combinations(weights, 2):
-                if parts[one] is parts[other] and not torch.equal(weights[one], weights[other]):
-                    layers = [path.rpartition(".")[0] for path in (one, other)]
-                    one, other = layers if all(layers) else (one, other)
-                    return SHARED.format(one=one, other=other), SHARED_HINT
-    return "", ""
+    return _first(_shared(examples, answer))
 
 
 def missed(examples: ExampleSet, answer: Any) -> tuple[str, str]:
     """Return a title and a hint for the first thing that an optimiser would miss, two "" if there is none."""
+    return _first(_missed(examples, answer))
+
+
+def _first(found: Iterator[tuple[str, str]]) -> tuple[str, str]:
+    """Return the first of some titles with their hints, two "" for none. Nothing is printed."""
     quiet = contextlib.redirect_stdout(io.StringIO())
     with contextlib.suppress(Exception), torch.random.fork_rng([]), quiet:
-        return next(_found(examples, answer), ("", ""))
+        return next(found, ("", ""))
     return "", ""
 
 
-def _found(examples: ExampleSet, answer: Any) -> Iterator[tuple[str, str]]:
-    asked = [each.operation for each in examples.examples if isinstance(each.operation, ModuleOperation)]
+def _asked(examples: ExampleSet) -> list[ModuleOperation]:
+    return [each.operation for each in examples.examples if isinstance(each.operation, ModuleOperation)]
+
+
+def _shared(examples: ExampleSet, answer: Any) -> Iterator[tuple[str, str]]:
+    for operation in [each for each in _asked(examples) if each.weights][:1]:
+        built, weights = answer(*operation.init, **operation.init_kwargs), operation.weights
+        parts = {path: built.get_parameter(path) for path in weights}
+        for one, other in combinations(weights, 2):
+            if parts[one] is parts[other] and not torch.equal(weights[one], weights[other]):
+                layers = [path.rpartition(".")[0] for path in (one, other)]
+                one, other = layers if all(layers) else (one, other)
+                yield SHARED.format(one=one, other=other), SHARED_HINT
+
+
+def _missed(examples: ExampleSet, answer: Any) -> Iterator[tuple[str, str]]:
+    asked = _asked(examples)
     for operation in asked[:1]:
         built = answer(*operation.init, **operation.init_kwargs)
         lists = {name: value for name, value in vars(built).items() if isinstance(value, (list, tuple))}

@@ -606,31 +606,40 @@ def test_another_way_to_call_it_is_explained(call: str, told: str) -> None:
     assert told in here["card"].title
 
 
-def test_one_layer_under_two_names_is_told_as_that() -> None:
-    """Its results are those of other mistakes too; which it is, the module itself says."""
-    source = (
-        "class SelfAttentionHead(nn.Module):\n    def __init__(self, d_model, d_k=None):\n"
-        "        super().__init__()\n        self.w_q = nn.Linear(d_model, d_k or d_model)\n"
-        "        self.w_k = self.w_q\n        self.w_v = nn.Linear(d_model, d_model)\n"
-        "    def forward(self, x, mask=None):\n"
-        "        q, k, v = self.w_q(x), self.w_k(x), self.w_v(x)\n"
-        "        return scaled_dot_product_attention(q, k, v, mask)[0]\n"
-    )
-    card = check("self-attention-head", written(nothing="from torch import nn\n", SelfAttentionHead=source))
-    assert card.title == "`w_q` and `w_k` are one object, so they always hold the same numbers."
+ONE_LAYER = """class SelfAttentionHead(nn.Module):
+    def __init__(self, d_model, d_k=None):
+        super().__init__()
+        self.w_q = nn.Linear(d_model, d_k or d_model)
+        self.w_k = self.w_q
+        self.w_v = nn.Linear(d_model, d_model)
+
+    def forward(self, x, mask=None):
+        return scaled_dot_product_attention(self.w_q(x), self.w_k(x), self.w_v(x), mask)[0]
+"""
+ONE_PARAMETER = """class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.weight = self.bias = nn.Parameter(torch.ones(d_model))
+
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        spread = (centred.square().mean(-1, keepdim=True) + self.eps).sqrt()
+        return centred / spread * self.weight + self.bias
+"""
 
 
-def test_parameters_that_are_one_are_told_by_their_names() -> None:
-    """They lie in no layer."""
-    source = (
-        "class LayerNorm(nn.Module):\n    def __init__(self, d_model, eps=1e-5):\n        super().__init__()\n"
-        "        self.eps = eps\n        self.weight = self.bias = nn.Parameter(torch.ones(d_model))\n"
-        "    def forward(self, x):\n        centred = x - x.mean(-1, keepdim=True)\n"
-        "        spread = (centred.square().mean(-1, keepdim=True) + self.eps).sqrt()\n"
-        "        return centred / spread * self.weight + self.bias\n"
-    )
-    card = check("layer-norm", written(nothing="from torch import nn\n", LayerNorm=source))
-    assert card.title == "`weight` and `bias` are one object, so they always hold the same numbers."
+@pytest.mark.parametrize(
+    ("exercise", "name", "source", "parts"),
+    [
+        ("self-attention-head", "SelfAttentionHead", ONE_LAYER, "`w_q` and `w_k`"),
+        ("layer-norm", "LayerNorm", ONE_PARAMETER, "`weight` and `bias`"),
+    ],
+)
+def test_one_object_under_two_names_is_told_as_that(exercise: str, name: str, source: str, parts: str) -> None:
+    """Its results are those of other mistakes too; which it is, the module itself says: a layer, or a parameter."""
+    card = check(exercise, written(nothing="from torch import nn\n", **{name: source}))
+    assert card.title == f"{parts} are one object, so they always hold the same numbers."
 
 
 def test_a_constructor_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:

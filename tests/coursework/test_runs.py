@@ -446,3 +446,6 @@ def test_what_only_the_kernel_has_is_told_before_handing_in(tmp_path: Path) -> N
         told = said(run("new", "from coursework import hand_in\nhand_in()"))
         assert "The cell of softmax uses np and powers, which no cell of the saved notebook defines" in told
         assert "was written as you saved it" in told
+        run("new", "def dim(x):\n    return x")
+        told = said(run("new", "hand_in()"))
+        assert "uses np and powers, which" in told  # `dim` is an argument, whatever else has the name
