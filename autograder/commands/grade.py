@@ -197,6 +197,7 @@ def demo(context: click.Context, folder: Path | None) -> None:
         place = folder or course.root / "demo"
     except CourseError:
         course, place = Course.of_program(), folder or Path("demo").resolve()
+    course.require_free(place)
     run_demo(course, place, Console())
 
 

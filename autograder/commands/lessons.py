@@ -1,6 +1,8 @@
 """What makes lessons: `build`, `new-exercise`, `suggest-mistakes`, `lectures`, `open`, `site`, `bundle`."""
 
 import json
+import os
+import signal
 import subprocess
 from pathlib import Path
 from tempfile import mkdtemp
@@ -9,6 +11,7 @@ import click
 
 from autograder.commands.base import LESSON, Command, json_option, lessons_argument, pass_course, say_written
 from autograder.model.course import Course
+from autograder.model.errors import MachineError
 
 
 @click.command(
@@ -132,6 +135,7 @@ def lectures(
     """
     from autograder.lecture.slides import write_lectures
 
+    course.require_free(folder or course.lectures, besides=course.lectures)
     written = write_lectures(course, lessons, folder, exercises=with_exercises)
     say_written(course, written, as_json=as_json)
 
@@ -157,6 +161,8 @@ def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, fol
     """
     from autograder.lecture import pages
 
+    if folder is not None:
+        course.require_free(folder, folder / "images")  # where the pictures of a lesson go
     place = folder or Path(mkdtemp(prefix="lesson-"))
     notebook = pages.copy_path(course, lesson, place, student=student)
     if notebook.exists():
@@ -165,7 +171,25 @@ def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, fol
         pages.copy_lesson(course, lesson, place, student=student)
         click.echo(f"a copy to try things on: {notebook}")
     if not no_lab:
-        subprocess.run(pages.lab_command(notebook), check=False)  # noqa: S603 - our own JupyterLab
+        _run_lab(pages.lab_command(notebook), notebook)
+
+
+def _run_lab(command: list[str], notebook: Path) -> None:
+    """Run JupyterLab until it ends. Raises MachineError if it did not start, or did not end well.
+
+    Ctrl-C is JupyterLab's alone: it asks whether to shut down.
+    """
+    with subprocess.Popen(command) as lab:  # noqa: S603 - our own JupyterLab
+        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            status = lab.wait()
+        finally:
+            signal.signal(signal.SIGINT, before)
+    if status:
+        advice = "it does not start as root, so be another user; " if os.geteuid() == 0 else ""
+        raise MachineError(
+            f"JupyterLab ended with status {status}, and said above why; {advice}your copy is {notebook}"
+        )
 
 
 @click.command(
@@ -191,6 +215,7 @@ def site(course: Course, *, folder: Path | None, as_json: bool) -> None:
     """
     from autograder.site.build import write_site
 
+    course.require_free(folder or course.site, besides=course.site)
     say_written(course, [write_site(course, folder)], as_json=as_json)
 
 

@@ -7,6 +7,7 @@ from autograder.model.errors import CourseError
 
 CONFIG = "nbgrader_config.py"
 ERROR_LOG = "grader-errors.log"  # in the folder of the reports
+PROGRAM = ("autograder", "coursework")  # the folders of the program, where the course is the whole project
 
 
 def package_of(lesson: str) -> str:
@@ -75,6 +76,21 @@ class Course:
     gradebook = _Place("gradebook.db")  # nbgrader's database
     key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
     results = _Place("course.results")  # private: what our own answers give on those inputs
+
+    def require_free(self, *folders: Path, besides: Path | None = None) -> None:
+        """Raise CourseError if one of these folders, which somebody named, lies in one that the course uses.
+
+        Folders may lie in `besides`, the one that a command writes to by itself.
+        """
+        own = {name for name, value in vars(Course).items() if isinstance(value, _Place)}
+        for folder in folders:
+            place = folder.resolve()
+            part = place.relative_to(self.root).parts[:1] if place.is_relative_to(self.root) else ()
+            if {*part} & {*own, *PROGRAM} and not (besides and place.is_relative_to(besides)):
+                raise CourseError(
+                    f"{folder} is in {part[0]}/, a folder of the course itself: "
+                    "name another with --folder, or leave it out"
+                )
 
     def shown(self, path: Path) -> str:
         """Return a path as it is printed: relative to the course if it is in there."""

@@ -138,6 +138,41 @@ def test_a_folder_in_which_nothing_can_be_made_gets_one_line(arguments: tuple[st
     assert "/proc/x" in result.stderr
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("open", "3", "--no-lab", "--folder", "source"),
+        ("open", "3", "--no-lab", "--student", "--folder", "release/03_attention"),
+        ("open", "3", "--no-lab", "--folder", "."),  # its pictures would be in images/
+        ("lectures", "3", "--folder", "solutions"),
+        ("site", "--folder", "coursework/site"),
+        ("export", "course", "--folder", "submitted"),
+        ("demo", "--folder", "autograded/demo"),
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_written_into_the_courses_own_folders(
+    arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are nbgrader's, or hold what lessons are made of: one line says what to do."""
+    (tmp_path / "nbgrader_config.py").touch()
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "03_attention.py").touch()
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    result = CliRunner().invoke(main, arguments)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.exception
+    assert "/, a folder of the course itself: name another with --folder" in result.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_folder_for_exports_may_be_in_exports(tmp_path: Path) -> None:
+    """That is where a command writes by itself; a new folder of the course's is as good."""
+    course = Course(tmp_path)
+    course.require_free(course.exports / "week3", besides=course.exports)
+    course.require_free(tmp_path, tmp_path / "talk", tmp_path.parent)
+
+
 @pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "No such file", "x"), KeyError("x")], ids=str)
 def test_a_bug_keeps_its_traceback(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is nobody's disk."""

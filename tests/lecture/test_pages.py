@@ -246,6 +246,24 @@ def test_an_edited_copy_is_never_written_over(tmp_path: Path, options: tuple[str
     assert told.output.strip().endswith(f": {copy}")
 
 
+def test_a_jupyterlab_that_does_not_start_is_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root, for one: the last line says what to do, and where the copy is."""
+    monkeypatch.setattr("autograder.lecture.pages.lab_command", lambda _: [sys.executable, "-c", "raise SystemExit(1)"])
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    told = CliRunner().invoke(main, ["open", "3", "--folder", str(tmp_path)])
+    assert (told.exit_code, told.stderr.count("\n")) == (2, 1)
+    assert "JupyterLab ended with status 1, and said above why; it does not start as root" in told.stderr
+    assert str(tmp_path / "03_attention.ipynb") in told.stderr
+
+
+def test_ctrl_c_is_left_to_jupyterlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It asks whether to shut down: it is not killed while it does."""
+    asks = "import os, signal, time; os.kill(os.getppid(), signal.SIGINT); time.sleep(1)"
+    monkeypatch.setattr("autograder.lecture.pages.lab_command", lambda _: [sys.executable, "-c", asks])
+    told = CliRunner().invoke(main, ["open", "3", "--folder", str(tmp_path)])
+    assert told.exit_code == 0, told.output
+
+
 def test_jupyterlab_sees_the_copy_and_nothing_else(tmp_path: Path) -> None:
     """Its root is the folder of the copy, and formgrader does not look for a course there."""
     command = pages.lab_command(tmp_path / "03_attention.ipynb")
