@@ -7,6 +7,7 @@ from pathlib import Path
 import yaml
 
 from autograder.model.report import Incident
+from autograder.model.text import first_few
 from autograder.probe.notes import Kind, Note
 
 MAX_DETAILS = 5  # shown of one kind in one exercise; the rest are counted
@@ -52,8 +53,7 @@ class Incidents:
 
 def _incident(exercise: str | None, kind: Kind, details: list[str]) -> Incident:
     """Return an incident. Its message quotes only what we know ourselves, not the student's process."""
-    shown, rest = "; ".join(details[:MAX_DETAILS]), len(details) - MAX_DETAILS
-    shown += f"; and {rest} more" if rest > 0 else ""
+    shown = "; ".join(first_few(details, MAX_DETAILS))
     known = kind in KNOWN and shown
     seen = f"{SENTENCES[kind].seen} ({shown})" if known else SENTENCES[kind].seen
     return Incident(

@@ -80,8 +80,13 @@ def _escape(found: "re.Match[str] | regex.Match[str]") -> str:
 
 def some_of(names: Sequence[str]) -> str:
     """Join the first few names with semicolons, since a name may have commas, and say how many follow."""
-    shown, rest = [clean_name(name) for name in names[:MOST_NAMED]], len(names) - MOST_NAMED
-    return "; ".join([*shown, f"and {rest} more"] if rest > 0 else shown)
+    return "; ".join(first_few([clean_name(name) for name in names], MOST_NAMED))
+
+
+def first_few(parts: Sequence[str], most: int) -> list[str]:
+    """Return the first parts of a message; a last one, such as "and 3 more", counts the rest."""
+    rest = len(parts) - most
+    return [*parts[:most], f"and {rest} more"] if rest > 0 else [*parts]
 
 
 def is_student_name(name: str) -> bool:

@@ -23,7 +23,7 @@ from rich.text import Text
 
 from autograder.model.course import ERROR_LOG, Course
 from autograder.model.report import ExerciseReport, Outcome, Report, State
-from autograder.model.text import clean, clean_name
+from autograder.model.text import clean, clean_name, first_few
 from autograder.reports.words import (
     NO_SANDBOX,
     STATES,
@@ -240,10 +240,8 @@ def print_summary(course: Course, reports: Reports, console: Console) -> None:
         for each in summaries
         for student, report in each.failed.items()
     ]
-    if len(failed) > MOST_NAMES:
-        failed[MOST_NAMES:] = [f"and {len(failed) - MOST_NAMES} more"]
     if failed:
-        _print_lines("Could not be graded", failed, console)
+        _print_lines("Could not be graded", first_few(failed, MOST_NAMES), console)
     _print_lines("Where to look", _places(course, summaries), console)
 
 

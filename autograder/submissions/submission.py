@@ -14,7 +14,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import NothingSubmittedError, SubmissionError, WrongFileError
 from autograder.model.report import Report
-from autograder.model.text import clean_name, is_student_name, look_alikes, spelt_name
+from autograder.model.text import clean_name, first_few, is_student_name, look_alikes, spelt_name
 from autograder.submissions.notebook_file import MAX_BYTES, pieces, read_start, require_real
 from autograder.submissions.released import identify
 
@@ -212,7 +212,5 @@ def look_alike(course: Course, others: Iterable[str] = ()) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Return the first few of some names, for a message, and how many more there are."""
-    rest = len(names) - MOST_NAMES
-    shown = ", ".join(f"'{spelt_name(name)}'" for name in names[:MOST_NAMES])
-    return f"{shown} and {rest} more" if rest > 0 else shown
+    """Return the first few of some names as they are spelt, for a message, and how many more there are."""
+    return ", ".join(first_few([f"'{spelt_name(name)}'" for name in names], MOST_NAMES))
