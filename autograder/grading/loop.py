@@ -32,7 +32,7 @@ from autograder.storage.recorder import Recorder, amend, stored_attempt, without
 from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission, look_alike, misplaced, of_no_lesson, submitted_by
 
-ALONE = 16  # this many pages take less time than a second process needs to start
+ALONE = 60  # this many pages take less time than other processes need to import nbgrader
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class GradingLoop:
 
         Returns what went wrong, by student.
         """
-        if pool is None or not (pool.is_running or len(students) > ALONE):
+        if pool is None or len(students) <= ALONE:
             return feedback_exporter.make_pages(self.course, self.lesson, students)
         return feedback_exporter.make_pages(
             self.course, self.lesson, students, workers=pool.workers, spread=pool.spread

@@ -133,11 +133,6 @@ class Pool:
             self._versions.clear()
         self._versions |= {submission.lesson: submission.version for submission in submissions}
 
-    @property
-    def is_running(self) -> bool:
-        """Whether the workers have started."""
-        return self._workers is not None
-
     def spread(self, function: Callable[..., R], tasks: Sequence[tuple[object, ...]]) -> Iterator[R | None]:
         """Call a function on each tuple of arguments, and yield what comes; None where its worker died."""
         with self._processes(self.workers) as processes:
