@@ -148,7 +148,7 @@ assert table.shape == (5, 6), (
     f"Five positions of width 6 give (5, 6), got {tuple(table.shape)}."
 )
 assert table.dtype == torch.float32, f"Expected dtype float32, got {table.dtype}."
-assert torch.allclose(table[0], torch.tensor([0.0, 1.0, 0.0, 1.0, 0.0, 1.0])), (
+assert torch.allclose(table[0], torch.tensor([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]), atol=1e-6), (
     f"Position 0 reads sin 0, cos 0, in turn: 0, 1, 0, 1, 0, 1. Got {table[0]}."
 )
 assert torch.allclose(table[1, :2], torch.tensor([math.sin(1), math.cos(1)])), (
@@ -805,7 +805,7 @@ assert not missing, f"These entries are missing from answers: {sorted(missing)}.
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
 for key in questions:
-    assert str(answers[key]).strip().upper() in ("A", "B", "C", "D"), (
+    assert str(answers[key]).strip().strip("().").upper() in ("A", "B", "C", "D"), (
         f"answers['{key}'] should be 'A', 'B', 'C' or 'D'; got {answers[key]!r}."
     )
 print("answers: complete, and in the right form")

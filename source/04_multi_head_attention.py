@@ -501,7 +501,7 @@ print("step 1 of 5: the layers are right")
 
 query, key, value = torch.randn(3, 5, 8), torch.randn(3, 7, 8), torch.randn(3, 7, 8)
 result = attention(query, key, value)
-assert isinstance(result, tuple) and len(result) == 2, (
+assert isinstance(result, tuple | list) and len(result) == 2, (
     f"Expected a tuple of two, (output, weights); got {type(result).__name__}."
 )
 output, weights = result
@@ -563,7 +563,7 @@ assert torch.allclose(sums, sums[..., :1].expand_as(sums), atol=1e-5) and sums.s
     f"dropout, but in head 0 of query 0 they are {sums[0, 0, 0].tolist()}. Does dropout act on the weights?"
 )
 dropped.eval()
-assert torch.equal(dropped(x, x, x)[0], dropped(x, x, x)[0]), (
+assert torch.allclose(dropped(x, x, x)[0], dropped(x, x, x)[0], atol=1e-6), (
     "In eval mode, two calls gave different outputs. Dropout should be off there."
 )
 print("step 5 of 5: dropout is right")
@@ -964,11 +964,11 @@ for key in shapes:
     assert isinstance(answers[key], tuple | list) and len(answers[key]) in (2, 3, 4), (
         f"answers['{key}'] should be the numbers of a shape; got {answers[key]!r}."
     )
-assert isinstance(answers["projections"], int), (
+assert isinstance(answers["projections"], int | float), (
     f"'projections' should be a whole number, got {answers['projections']!r}."
 )
 for key in letters:
-    assert str(answers[key]).strip().upper() in ("A", "B", "C", "D"), (
+    assert str(answers[key]).strip().strip("().").upper() in ("A", "B", "C", "D"), (
         f"answers['{key}'] should be one of 'A' to 'D', got {answers[key]!r}."
     )
 print("answers: complete, and in the right form")
@@ -1090,11 +1090,9 @@ def load_from_bert(mine: MultiHeadAttention, theirs: nn.Module) -> None:
     ### END SOLUTION
 
 # %% test load-from-bert 0
-from types import SimpleNamespace
-
 sources = {name: nn.Linear(6, 6) for name in ("query", "key", "value", "dense")}
-own = SimpleNamespace(query=sources["query"], key=sources["key"], value=sources["value"])
-theirs = SimpleNamespace(self=own, output=SimpleNamespace(dense=sources["dense"]))  # shaped like BERT's
+own = nn.ModuleDict({name: sources[name] for name in ("query", "key", "value")})
+theirs = nn.ModuleDict({"self": own, "output": nn.ModuleDict({"dense": sources["dense"]})})  # shaped like BERT's
 mine = MultiHeadAttention(d_model=6, num_heads=2)
 load_from_bert(mine, theirs)
 for name, source in zip(("w_q", "w_k", "w_v", "w_o"), sources):

@@ -833,10 +833,10 @@ assert not missing, f"These entries are missing from answers: {sorted(missing)}.
 empty = [key for key, answer in answers.items() if answer is None]
 assert not empty, f"Still to be answered: {empty}."
 for key in letters:
-    assert str(answers[key]).strip().upper() in ("A", "B", "C", "D"), (
+    assert str(answers[key]).strip().strip("().").upper() in ("A", "B", "C", "D"), (
         f"answers['{key}'] should be one of 'A' to 'D', got {answers[key]!r}."
     )
-assert isinstance(answers["output_width"], int), (
+assert isinstance(answers["output_width"], int | float), (
     f"answers['output_width'] should be a whole number, got {answers['output_width']!r}."
 )
 print("answers: complete, and in the right form")
@@ -903,7 +903,7 @@ def decode_all(*texts):
         for number, text in enumerate(texts):
             if place < text.size(1):
                 pair = decode_step(block, text[:, place : place + 1], caches[number])
-                assert isinstance(pair, tuple), f"Expected a pair (y, cache), got {type(pair).__name__}."
+                assert isinstance(pair, tuple | list), f"Expected a pair (y, cache), got {type(pair).__name__}."
                 y, caches[number] = pair
                 outputs[number].append(y)
     return [torch.cat(ys, dim=1) for ys in outputs]

@@ -415,7 +415,7 @@ class Parrot(nn.Module):
     pad_id, encoded, longest = 0, 0, 0
 
     def encode(self, src):
-        self.encoded += 1
+        self.encoded += len(src)
         assert not self.training, "The model should be in eval mode during decoding."
         assert not torch.is_grad_enabled(), "Decoding should run without gradients: use torch.no_grad()."
         return F.one_hot(src, 12).float()  # (B, S, 12)
@@ -438,7 +438,9 @@ assert said[0].tolist() == [5, 7, 2, 0, 0], (
     f"After its <eos> (2) a row should hold pad_id: expected [5, 7, 2, 0, 0], got {said[0].tolist()}."
 )
 assert parrot.training, "The model came in train mode and should be left in train mode."
-assert parrot.encoded == 1, f"The source was encoded {parrot.encoded} times. Encode it once, before the loop."
+assert parrot.encoded == 3, (
+    f"To decode 3 sources, {parrot.encoded} were encoded. Encode each once, before the loop."
+)
 parrot.longest = 0
 short = greedy_decode(parrot, src[[0, 2]], max_len=5)
 assert short[:, :3].tolist() == [[5, 7, 2], [2, 0, 0]], f"Expected rows [5, 7, 2] and [2, 0, 0], got {short.tolist()}."

@@ -436,9 +436,9 @@ print("step 1 of 5: the layers are right")
 
 x = torch.randn(6, 5, 8)
 result = attention(x)
-assert isinstance(result, tuple) and len(result) == 2, f"Expected a pair (y, (k, v)), got {type(result).__name__}."
+assert isinstance(result, tuple | list) and len(result) == 2, f"Expected a pair (y, (k, v)), got {type(result).__name__}."
 y, pair = result
-assert isinstance(pair, tuple) and len(pair) == 2, (
+assert isinstance(pair, tuple | list) and len(pair) == 2, (
     f"The second result should be a pair, the tuple (k, v), got {type(pair).__name__}."
 )
 assert y.shape == x.shape, f"y should have the shape of x, {tuple(x.shape)}, got {tuple(y.shape)}."
@@ -608,7 +608,7 @@ expected |= {"norm1.weight", "norm2.weight"}
 assert names == expected, f"These parameters are missing or unexpected: {sorted(names ^ expected)}."
 x = torch.randn(2, 5, 8)
 result = layer(x)
-assert isinstance(result, tuple) and len(result) == 2, f"Expected a pair (y, (k, v)), got {type(result).__name__}."
+assert isinstance(result, tuple | list) and len(result) == 2, f"Expected a pair (y, (k, v)), got {type(result).__name__}."
 y, pair = result
 assert y.shape == x.shape, f"y should have the shape of x, {tuple(x.shape)}, got {tuple(y.shape)}."
 with torch.no_grad():
@@ -723,7 +723,7 @@ assert count == 11 * 8 + 3 * per_layer + 8, (
 )
 ids = torch.tensor([[5, 7, 1, 9, 4], [3, 6, 2, 10, 8]])
 result = model(ids)
-assert isinstance(result, tuple) and len(result) == 2, (
+assert isinstance(result, tuple | list) and len(result) == 2, (
     f"Expected a pair (logits, past), got {type(result).__name__}."
 )
 logits, past = result
@@ -1419,7 +1419,7 @@ def quantise(weight: torch.Tensor, block: int = 32) -> tuple[torch.Tensor, torch
 # %% test quantise 0
 weight = torch.tensor([[0.0, 15.0, 3.2, 7.9, -1.0, -1.0, -1.0, -1.0]])
 result = quantise(weight, block=4)
-assert isinstance(result, tuple) and len(result) == 3, "Expected three tensors: levels, step, low."
+assert isinstance(result, tuple | list) and len(result) == 3, "Expected three tensors: levels, step, low."
 levels, step, low = result
 assert levels.dtype == torch.uint8, f"The levels should be of dtype torch.uint8, got {levels.dtype}."
 assert levels.shape == (1, 8) and step.shape == low.shape == (1, 2), (

@@ -229,7 +229,7 @@ def _form(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str,
 def _form_of(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str, str]:
     """Return the same for answers in a dictionary, from the exercise's own cell."""
     runs, answers = runs_of(names), names[exercise.name]
-    if not isinstance(answers, dict):
+    if not isinstance(answers, Mapping):
         return WRONG, NO_DICTIONARY, ""
     if left := [str(key) for key, answer in answers.items() if answer is None]:
         return OPEN, LEFT.format(keys=", ".join(left)), ""
