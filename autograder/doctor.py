@@ -93,7 +93,6 @@ def packages(_course: Course) -> Finding:
 
 
 def _unmet(wanted: Requirement) -> str:
-    """Return what is wrong with a package, '' if it is as declared."""
     try:
         version = metadata.version(wanted.name)
     except metadata.PackageNotFoundError:
@@ -144,7 +143,6 @@ def excluded(_course: Course) -> Finding:
 
 
 def _told(missing: SandboxMissingError) -> Finding:
-    """Return the first two of an error's three lines."""
     said, fix, *_ = str(missing).splitlines()
     return problem(said, fix)
 

@@ -90,7 +90,6 @@ class DownloadCollector(FileNameCollectorPlugin):  # type: ignore[misc] # nbgrad
 
     @cached_property
     def _roster(self) -> Roster:
-        """The roster of the system that the files come from."""
         return self._read[0]
 
     @cached_property

@@ -9,20 +9,10 @@ from typing import Any
 
 import nbformat
 
+from autograder.authoring import notebook
 from autograder.authoring.examples import FOLDER, examples_current, examples_files, examples_place
 from autograder.authoring.execute import run
 from autograder.authoring.minutes import sittings
-from autograder.authoring.notebook import (
-    as_text,
-    difference,
-    instructor_notebook,
-    read_notebook,
-    refused,
-    same_code,
-    solution_notebook,
-    was_run,
-    with_outputs_of,
-)
 from autograder.authoring.release import check_release, generate_assignment
 from autograder.authoring.rules import IMAGES, check_images, check_rules, images_of
 from autograder.authoring.validate import validate
@@ -92,14 +82,14 @@ def assemble(course: Course, name: str) -> Built:
     check_images(lesson, course.images)
     with TemporaryDirectory() as folder:
         stage = Course(Path(folder).resolve())
-        write(stage.source_notebook(name), as_text(instructor_notebook(lesson)).encode())
+        write(stage.source_notebook(name), notebook.as_text(notebook.instructor_notebook(lesson)).encode())
         for image in images_of(lesson):
             picture = (course.images / image).read_bytes()
             write(stage.source / name / IMAGES / image, picture)
             write(stage.solutions / IMAGES / image, picture)
-        check_release(lesson, read_notebook(generate_assignment(stage.root, name) / f"{name}.ipynb"))
+        check_release(lesson, notebook.read_notebook(generate_assignment(stage.root, name) / f"{name}.ipynb"))
         files = {path.relative_to(stage.root): path.read_bytes() for path in files_in(stage.root)}
-    return Built(lesson, checks, files, solution_notebook(lesson))
+    return Built(lesson, checks, files, notebook.solution_notebook(lesson))
 
 
 def unshown(course: Course, written: Sequence[Path]) -> Iterator[str]:
@@ -138,15 +128,15 @@ def _names(course: Course, lessons: Sequence[str] | None) -> list[str]:
 def _solved(course: Course, built: Built, *, execute: bool) -> dict[Path, bytes]:
     """Return the file with a lesson's model answers; nothing if the one on disk is current."""
     path = course.solved_notebook(built.lesson.name)
-    old = read_notebook(path)
-    if not difference(old, built.solution) and (not execute or not _unfinished(old)):
+    old = notebook.read_notebook(path)
+    if not notebook.difference(old, built.solution) and (not execute or not _unfinished(old)):
         return {}
     solution = built.solution
-    if same_code(old, solution) and not _unfinished(old):
-        with_outputs_of(old, solution)
+    if notebook.same_code(old, solution) and not _unfinished(old):
+        notebook.with_outputs_of(old, solution)
     elif execute:
         solution = run(solution, built.lesson, course.root)
-    return {path.relative_to(course.root): as_text(solution).encode()}
+    return {path.relative_to(course.root): notebook.as_text(solution).encode()}
 
 
 def _leftovers(course: Course, built: Built) -> list[Path]:
@@ -169,7 +159,7 @@ def _stale(course: Course, name: str) -> Iterator[str]:
         path = course.root / at
         if path.suffix == ".ipynb":
             new = nbformat.reads(content.decode(), as_version=4)
-            problem = difference(read_notebook(path), new)
+            problem = notebook.difference(notebook.read_notebook(path), new)
         else:
             same = path.is_file() and path.read_bytes() == content
             problem = "" if same else "missing or different"
@@ -180,15 +170,14 @@ def _stale(course: Course, name: str) -> Iterator[str]:
     if not examples_current(course.root, built.checks):
         yield f"{examples_place(built.checks)}: missing or different"
     path = course.solved_notebook(name)
-    old = read_notebook(path)
-    problem = difference(old, built.solution) or _unfinished(old)
+    old = notebook.read_notebook(path)
+    problem = notebook.difference(old, built.solution) or _unfinished(old)
     if problem:
         yield f"{path.relative_to(course.root)}: {problem}"
 
 
 def _unfinished(solved: Any) -> str:
-    """Return what is left to do for a notebook of model answers; '' for nothing."""
-    if not was_run(solved):
+    if not notebook.was_run(solved):
         return "was not run"
-    cell = refused(solved)
+    cell = notebook.refused(solved)
     return f"cell '{cell}' shows a card that finds the model answer wrong" if cell else ""

@@ -150,7 +150,6 @@ def listed(lesson: Lesson) -> list[dict[str, Any]]:
 
 
 def _operations(lesson: Lesson, exercise: Exercise) -> list[Operation]:
-    """Return what the examples of an exercise do with an answer."""
     draws = [PublicDraw(lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))]
     return [each.ask(draw) for each, draw in zip(exercise.examples, draws, strict=True)]
 
@@ -244,7 +243,6 @@ def _signed(results: Sequence[Observation], made: MadeExamples) -> list[Signatur
 
 
 def _stored(made: MadeExamples, tensors: Tensors) -> dict[str, Any]:
-    """Return what the JSON file holds of an exercise."""
     exercise = made.exercise
     forms = sorted({each.form for rows in made.signatures.values() for each in rows})
     order = {mistake.id: number for number, mistake in enumerate(exercise.mistakes)}

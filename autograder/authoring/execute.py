@@ -136,7 +136,6 @@ def _environment(root: Path, folder: Path) -> dict[str, str]:
 
 
 def _failed(cell_id: str, lesson: LessonText, error: Exception) -> LessonTextError:
-    """Return the error that names the cell the run stopped in."""
     reason = getattr(error, "evalue", "") or str(error).strip().splitlines()[0]
     name = getattr(error, "ename", type(error).__name__)
     problem = f"the model answers do not run: {name}: {reason}"

@@ -48,7 +48,6 @@ class Sitting:
         return 5 * round(self.minutes / 5)
 
     def __str__(self) -> str:
-        """Return the sum, for a message to the author."""
         read, look = self.words / WORDS_A_MINUTE, self.demos * MINUTES_A_DEMO
         return (
             f"about {self.rounded} minutes: {read:.0f} for {self.words} words, {look:.0f} for {self.demos} "
@@ -83,7 +82,6 @@ def check_minutes(lesson: LessonText) -> None:
 
 
 def _problem(claimed: list[int], found: list[Sitting]) -> str:
-    """Return what is wrong with a claim, and what to do about it; '' for nothing."""
     if len(claimed) != len(found):
         return (
             f"expected the minutes of {len(found)} sitting(s) after '**Time**', got {len(claimed)}; "

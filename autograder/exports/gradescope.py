@@ -23,17 +23,7 @@ from autograder.model.errors import CourseError
 from autograder.model.files import files_in, zipped
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.model.text import counted
-from autograder.reports.words import (
-    NO_SANDBOX,
-    STATES,
-    distinct,
-    failures,
-    next_step,
-    place,
-    report_total,
-    sentence,
-    wording,
-)
+from autograder.reports import words
 from autograder.storage.course_key import lesson_key
 from coursework.edits.places import blame
 
@@ -72,24 +62,24 @@ def results_json(
 
 
 def _summary(report: Report, *, sandboxed: bool, penalty: float) -> list[str]:
-    lines = [f"{report.lesson}: {report_total(report)}"]
+    lines = [f"{report.lesson}: {words.report_total(report)}"]
     if not report.is_graded:
-        lines += [STATES[report.state].sentence, report.reason]
+        lines += [words.STATES[report.state].sentence, report.reason]
     if penalty:
         were = "was" if penalty == 1 else "were"
         lines.append(f"{counted(round(penalty, 2), 'point')} {were} taken off because it was late.")
     if report.repairs:
         lines += ["", "Repaired before grading (no points taken off)", *report.repairs]
     if told := report.told_incidents:
-        notes = [f"{place(incident)}: {incident.message}" for incident in told]
+        notes = [f"{words.place(incident)}: {incident.message}" for incident in told]
         lines += ["", "Noticed while the code ran (a note takes no points off)", *notes]
-    return [*lines, *([] if sandboxed else ["", NO_SANDBOX])]
+    return [*lines, *([] if sandboxed else ["", words.NO_SANDBOX])]
 
 
 def _test_case(exercise: ExerciseReport, comment: str) -> dict[str, Any]:
     """Return one exercise as a test case; a stretch exercise has a status and no points."""
     case: dict[str, Any] = {
-        "name": f"{exercise.id}: {wording(exercise).label}",
+        "name": f"{exercise.id}: {words.wording(exercise).label}",
         "output": "\n".join(_feedback(exercise, comment)),
         "visibility": "visible",
         "extra_data": {"exercise": exercise.id, "outcome": exercise.outcome.value},
@@ -103,10 +93,10 @@ def _test_case(exercise: ExerciseReport, comment: str) -> dict[str, Any]:
 
 
 def _feedback(exercise: ExerciseReport, comment: str) -> list[str]:
-    lines = [sentence(exercise)]
+    lines = [words.sentence(exercise)]
     if comment:
         lines += ["", "Your instructor's comment", comment]
-    for mistake in distinct(exercise.misconceptions):
+    for mistake in words.distinct(exercise.misconceptions):
         lines += ["", f"{mistake.label}: {mistake.title}", mistake.hint]
     if where := blame(exercise.lines):
         lines += ["", where]
@@ -114,9 +104,9 @@ def _feedback(exercise: ExerciseReport, comment: str) -> list[str]:
         parts = (("", example.inputs), ("yours", example.yours), ("expected", example.expected))
         lines += ["", f"Example: {example.call}"]
         lines += [text for part in parts for text in part if text]
-    for failure in failures(exercise.checks):
+    for failure in words.failures(exercise.checks):
         lines += ["", *(f"✗ {title}" for title in failure.titles), failure.message]
-    return [*lines, *(["", next_step(exercise)] if next_step(exercise) else [])]
+    return [*lines, *(["", words.next_step(exercise)] if words.next_step(exercise) else [])]
 
 
 def gradescope_zip(course: Course, lesson: str, *, sandboxed: bool) -> bytes:
@@ -129,7 +119,6 @@ def gradescope_zip(course: Course, lesson: str, *, sandboxed: bool) -> bytes:
 
 
 def _contents(course: Course, lesson: str, *, sandboxed: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield each file's name in the zip and its content."""
     listed = course.needed("requirements.txt").read_text(encoding="utf-8").partition(TESTS)[0]
     yield from _scripts(lesson, listed, sandboxed=sandboxed)
     yield "requirements.txt", listed.encode()
@@ -151,7 +140,7 @@ def _scripts(lesson: str, listed: str, *, sandboxed: bool) -> Iterator[tuple[str
     torch = re.search(r"^torch==\S+$", listed, re.MULTILINE)
     if torch is None:
         raise CourseError("requirements.txt pins no version of torch: add it")
-    words = {
+    filled_in = {
         "lesson": lesson,
         "options": "" if sandboxed else " --unsandboxed",
         "torch": torch[0],
@@ -165,4 +154,4 @@ def _scripts(lesson: str, listed: str, *, sandboxed: bool) -> Iterator[tuple[str
         autoescape=False,  # noqa: S701 - shell, not HTML
     )
     for name in PROGRAMS:
-        yield name, templates.get_template(f"{name}.j2").render(words).encode()
+        yield name, templates.get_template(f"{name}.j2").render(filled_in).encode()

@@ -81,7 +81,6 @@ class Person:
         return first.strip(), last.strip()
 
     def __str__(self) -> str:
-        """The person as a message names them."""
         return self.full_name or self.email or self.student_id
 
 
@@ -309,7 +308,6 @@ def _rows(reader: "csv.DictReader[str]", path: Path) -> list[tuple[int, dict[str
 
 
 def _columns(headings: Sequence[str]) -> dict[str, str]:
-    """Return the heading of each field that the file has."""
     plain = {heading.casefold(): heading for heading in headings}
     found = {
         name: plain[alias]

@@ -268,10 +268,7 @@ class _Search:
             for mistakes in self._explanations(size, allowed)
             if sum(self._fits(mistakes, item) for item in telling) > 1
         ]
-        return min(found, key=self._unexplained, default=[])
-
-    def _unexplained(self, mistakes: Sequence[Mistake]) -> int:
-        return sum(not self._fits(mistakes, item) for item in self._failures())
+        return min(found, key=lambda each: sum(not self._fits(each, item) for item in failures), default=[])
 
     def _failures(self) -> list[Evidence]:
         return [item for item in self.evidence if not item.passed]
@@ -347,7 +344,8 @@ class _Search:
         search = self
         while len(found) < MOST_FORMS and (done := search._put_right()):
             first, evidence = done
-            found.append(self._known_form(first) or first.mistake)
+            known = (each for each in self.exercise.mistakes if search._only_in_form(each, first))
+            found.append(next(known, first.mistake))
             search = replace(search, evidence=evidence)
             if all(item.passed for item in evidence):
                 return found
@@ -373,11 +371,8 @@ class _Search:
         seen = Comparison(item.test_input.operation, got, item.expected, self.exercise.name)
         return replace(item, got=got, passed=item.check.decide(seen).passed)
 
-    def _known_form(self, first: FormFix) -> Mistake | None:
-        """Return the known mistake that makes a result wrong in this way, and in no other."""
-        return next((m for m in self.exercise.mistakes if self._only_in_form(m, first)), None)
-
     def _only_in_form(self, mistake: Mistake, first: FormFix) -> bool:
+        """Return whether a known mistake makes a result wrong in this way, and in no other."""
         if not all(self._fits([mistake], item) for item in self.evidence if item.passed):
             return False
         item = self._failures()[0]

@@ -66,7 +66,6 @@ def _same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 def _mostly_same(one: torch.Tensor, other: torch.Tensor) -> bool:
-    """Return whether two outputs are the same at more than half of all positions."""
     if one.shape != other.shape:
         return False
     touched = (~torch.isclose(one, other, atol=1e-4)).any(dim=-1)

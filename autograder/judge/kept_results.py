@@ -82,7 +82,6 @@ class KeptResults:
     """Looks results up before they are computed, and keeps those that were."""
 
     def __init__(self, store: ResultsFile | None = None) -> None:
-        """Keep results in `store`; without one, compute each of them."""
         self._store = store
 
     def observation(self, key: Key, compute: Callable[[], Observation | None]) -> Observation | None:
@@ -136,7 +135,8 @@ def _identical(one: Any, other: Any) -> bool:
     if type(one) is not type(other):
         return False
     if isinstance(one, torch.Tensor):
-        return _identical_tensors(one, other.detach())
+        same = (one.dtype, one.shape, one.device) == (other.dtype, other.shape, other.device)
+        return same and torch.equal(_bytes(one), _bytes(other.detach()))
     if isinstance(one, Mapping):
         return _identical(list(one.items()), list(other.items()))
     if isinstance(one, (list, tuple)):
@@ -144,12 +144,6 @@ def _identical(one: Any, other: Any) -> bool:
     if isinstance(one, values.Opaque):
         return (one.kind, one.text) == (other.kind, other.text)
     return one is None or repr(one) == repr(other)  # of floats, also tells NaN and -0.0
-
-
-def _identical_tensors(one: torch.Tensor, other: torch.Tensor) -> bool:
-    if (one.dtype, one.shape, one.device) != (other.dtype, other.shape, other.device):
-        return False
-    return torch.equal(_bytes(one), _bytes(other))
 
 
 def _bytes(tensor: torch.Tensor) -> torch.Tensor:

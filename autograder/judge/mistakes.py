@@ -119,7 +119,6 @@ def _families(path: Path) -> dict[str, Entry]:
 
 
 def _entries(path: Path) -> Iterator[tuple[Entry, int]]:
-    """Yield each entry of a file and its line."""
     try:
         root = yaml.compose(path.read_text(encoding="utf-8"), Loader=LOADER)
     except UnicodeDecodeError as problem:

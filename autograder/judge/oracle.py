@@ -132,7 +132,6 @@ class Oracle:
     """
 
     def __init__(self, lesson: Lesson, key: bytes, kept: KeptResults | None = None) -> None:
-        """Draw inputs from `key`; look up in `kept` what an earlier run has computed."""
         self.lesson, self._key = lesson, key
         self._kept = kept or KeptResults()
         self._inputs: dict[tuple[str, str], TestInput] = {}
@@ -146,15 +145,12 @@ class Oracle:
         """
         place = (exercise.id, check.id)
         if place not in self._inputs:
-            self._inputs[place] = self._drawn(exercise, check)
+            attempt = 0
+            if check.separates:
+                key = (self.lesson.name, *place)
+                attempt = self._kept.number(key, lambda: self._first_separating(exercise, check))
+            self._inputs[place] = self._draw(exercise, check, attempt)
         return self._inputs[place]
-
-    def _drawn(self, exercise: Exercise, check: Check) -> TestInput:
-        if not check.separates:
-            return self._draw(exercise, check, 0)
-        place = (self.lesson.name, exercise.id, check.id)
-        attempt = self._kept.number(place, lambda: self._first_separating(exercise, check))
-        return self._draw(exercise, check, attempt)
 
     def _draw(self, exercise: Exercise, check: Check, attempt: int) -> TestInput:
         draw = Draw(self._key, self.lesson.name, exercise.id, check.id, str(attempt))

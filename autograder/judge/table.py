@@ -5,7 +5,7 @@ Example:
           lambda d: call(d.normal(2, 5, 16), d.normal(2, 7, 16)), weight=2)
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograder.judge.dropout import NEARLY_ALL, DropoutFact
@@ -65,6 +65,9 @@ __all__ = [  # what tables import from here, whichever module defines it
 # fmt: on
 
 
+example = PublicExample
+
+
 def call(*args: Any, **kwargs: Any) -> CallFunction:
     """Call the exercise's function with these arguments."""
     return CallFunction(args, kwargs)
@@ -87,14 +90,6 @@ def module(
     `init` and `init_kwargs` go to the constructor; each entry of `calls` is a list of arguments.
     """
     return CallModule(init, weights, calls, init_kwargs, train)
-
-
-def example(ask: Callable[[Draw], Operation], picture: str = "", shown: str = "") -> PublicExample:
-    """Return a small public input: a call as in a table of checks, or one `through` a function of `parts`.
-
-    `picture` and `shown` are those of PublicExample.
-    """
-    return PublicExample(ask, picture, shown)
 
 
 def through(name: str, *args: Any, **kwargs: Any) -> CallThrough:

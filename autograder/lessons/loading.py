@@ -81,7 +81,6 @@ def _package(lesson: str) -> ModuleType:
 
 
 def _exercise_modules(package: ModuleType) -> dict[str, ModuleType]:
-    """Return the modules that declare an exercise, by its id."""
     names = [found.name for found in pkgutil.iter_modules(package.__path__)]
     modules = {name: _submodule(package, name) for name in names}
     return {
@@ -138,7 +137,6 @@ def _require_exercises(text: LessonText, modules: dict[str, ModuleType], package
 
 
 def _exercise(text: LessonText, header: ExerciseHeader, modules: dict[str, ModuleType]) -> Exercise:
-    """Return what the text and a module declare of one exercise, put together."""
     name = header.id
     if header.written:
         return Exercise(name, header.points, written=True, line=header.line)

@@ -15,7 +15,6 @@ class Draw:
     """
 
     def __init__(self, key: bytes, *labels: str) -> None:
-        """Derive a generator of its own from a private key and what it is for."""
         digest = hmac.digest(key, "/".join(labels).encode(), "sha256")
         self._generator = torch.Generator().manual_seed(int.from_bytes(digest[:6], "big"))
         self.seed = int.from_bytes(digest[6:12], "big")

@@ -15,7 +15,6 @@ class MachineError(AutograderError):
     """
 
     def __str__(self) -> str:
-        """Return the message, and what to do next."""
         return f"{super().__str__()}; 'autograder doctor' checks this machine"
 
 
@@ -70,7 +69,6 @@ class LessonTextError(AutograderError):
     """A lesson's text breaks a rule of the build; the message names file, cell and line."""
 
     def __init__(self, problem: str, path: Path, *, cell: str = "", line: int = 0) -> None:
-        """Put the place in front of the problem, as compilers do."""
         place = f"{path.name}:{line}" if line else path.name
         super().__init__(f"{place}: cell '{cell}': {problem}" if cell else f"{place}: {problem}")
         self.problem, self.path, self.cell, self.line = problem, path, cell, line

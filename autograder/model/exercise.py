@@ -132,7 +132,8 @@ class Mistake:
 class PublicExample:
     """A small input that everyone may see, apart from everything that is graded.
 
-    `ask` draws it, from a key that is no secret, and returns what is done with an answer. `picture`
+    `ask` draws it, from a key that is no secret, and returns what is done with an answer: a call as in a
+    table of checks, or one `through` a function of `parts`. `picture`
     says how its result is drawn: "mask", "heat", "source" (entries are 10 · token + feature),
     "curves", or "" for none. `shown` is how the call reads, "" for what follows from the operation.
     """

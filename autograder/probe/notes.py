@@ -128,7 +128,6 @@ def _is_harmless(event: str, args: tuple[Any, ...]) -> bool:
 
 
 def _is_writable(path: Any) -> bool:
-    """Return whether a run may write a file there."""
     full = os.path.realpath(os.fsdecode(path))
     folders = (*WRITABLE_FOLDERS, "/dev")
     return any(full == folder or full.startswith(f"{folder}/") for folder in folders)

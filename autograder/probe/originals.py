@@ -74,7 +74,6 @@ class Originals:
 
 
 def _classes(module: ModuleType) -> Iterator[type]:
-    """Yield the classes that a module or its submodules define."""
     for value in vars(module).values():
         if inspect.isclass(value) and value.__module__.startswith(module.__name__):
             yield value

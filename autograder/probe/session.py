@@ -56,7 +56,6 @@ class Inherited:
     own: Originals  # those that the probe itself relies on
 
     def __init__(self, shell: QuietShell) -> None:
-        """Remember what is loaded so far."""
         self.shell = shell
         replace_input()
         self.remember()
@@ -149,7 +148,6 @@ def _fork(session: Session, command: dict[str, Any]) -> dict[str, Any]:
 
 
 def _be_fork(session: Session, command: dict[str, Any]) -> None:
-    """Be a fork: never returns."""
     try:
         os.setsid()
         isolate.adopt_orphans()
@@ -182,8 +180,7 @@ def _prepare(session: Session, command: dict[str, Any]) -> None:
         name: compile(source, "<stand-in>", "exec", flags, optimize=2)
         for name, source in command.pop("stand_ins").items()
     }
-    cells = command.pop("cells")
-    for cell in cells:
+    for cell in command.pop("cells"):
         for name, code in stand_ins.items():
             session.names[name] = _stand_in(name, code)
         session.inherited.shell.run_cell(cell, store_history=False, silent=True)

@@ -121,7 +121,6 @@ class Specimens:
     """The specimens of one lesson."""
 
     def __init__(self, answers: LessonAnswers, students: Iterable[str]) -> None:
-        """Take the lesson's answers, and everybody whose name must not appear."""
         self._answers = answers
         self._names = {part for student in students for part in _parts(student)}
         self._common: dict[str, frozenset[str]] = {}
@@ -169,7 +168,6 @@ def _parts(name: str) -> Iterator[str]:
 
 @lru_cache(maxsize=20_000)  # reports are made anew after each arrival, when nearly all is as before
 def _words(answer: StudentAnswer) -> frozenset[str]:
-    """Return the names and the values that code uses."""
     tree = parse(answer.text[:LONGEST_SPECIMEN]) if answer.is_code else None
     nodes = list(ast.walk(tree)) if tree else []
     values = {literal(node.value) for node in nodes if isinstance(node, ast.Constant)}

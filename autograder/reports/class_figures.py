@@ -393,7 +393,6 @@ def _needs(lessons: list[LessonFigures], rows: list[StudentRow], middle: float) 
 
 
 def _handed_in(rows: list[StudentRow]) -> Counter[str]:
-    """Return by how many students each lesson was handed in."""
     return Counter(
         name for row in rows for name, report in row.counted.items() if report.state is not State.ABSENT
     )

@@ -12,17 +12,10 @@ from types import MappingProxyType
 from markupsafe import Markup
 
 from autograder.model.report import Outcome, Report
+from autograder.reports import similar_answers
 from autograder.reports.class_answers import LessonAnswers, Specimens
 from autograder.reports.class_changes import Changes, change_groups
 from autograder.reports.class_figures import FALL, FEWEST, LOW, course_figures
-from autograder.reports.similar_answers import (
-    LEAST_IN_ALL,
-    LEAST_SHARE,
-    MOST_PAIRS,
-    RUN,
-    shown_lines,
-    similar_pairs,
-)
 from autograder.reports.templating import policy_hash, render
 from autograder.reports.words import NO_SANDBOX, STATES, STRETCH, WORDING
 
@@ -83,16 +76,16 @@ def class_pages(
             fewest=FEWEST,
             changes=change_groups(one.reports, changes.get(one.lesson, {})),
         )
-    pairs = similar_pairs(answers)
+    pairs = similar_answers.similar_pairs(answers)
     pages[SIMILAR] = page(
         "class_similar.html.j2",
-        pairs=pairs[:MOST_PAIRS],
-        left_out=max(len(pairs) - MOST_PAIRS, 0),
-        lines=shown_lines,
+        pairs=pairs[: similar_answers.MOST_PAIRS],
+        left_out=max(len(pairs) - similar_answers.MOST_PAIRS, 0),
+        lines=similar_answers.shown_lines,
         most=MOST_SHOWN,
-        least=LEAST_SHARE,
-        least_tokens=round(LEAST_IN_ALL),
-        runs=RUN,
+        least=similar_answers.LEAST_SHARE,
+        least_tokens=round(similar_answers.LEAST_IN_ALL),
+        runs=similar_answers.RUN,
     )
     return pages
 

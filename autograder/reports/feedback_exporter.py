@@ -160,7 +160,6 @@ def make_pages(
 
 
 def _make_in_turn(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
-    """Make pages one after the other; return what went wrong, by student."""
     try:
         config = settings(course)
         folder = course_directory(course, lesson, config)

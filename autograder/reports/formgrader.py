@@ -118,7 +118,6 @@ class FormgraderPage(Preprocessor):  # type: ignore[misc] # nbconvert has no typ
 
 
 def _address(course: Course, attempt: Attempt, resources: Resources) -> str:
-    """Return the address of the student's feedback page on Jupyter's server; empty if there is none yet."""
     page = course.feedback_page(attempt.student, attempt.lesson)
     if not page.is_file():
         return ""
@@ -156,7 +155,6 @@ def _set_html(cell: NotebookNode, **shown: object) -> None:
 
 
 def _show_schemes(page: NotebookNode, course: Course, lesson: str) -> None:
-    """Insert the mark scheme after each written answer."""
     text, cells = read_lesson(course.text(lesson)), []
     schemes = {each.id: text.mark_scheme(each.id).strip() for each in text.exercises if each.written}
     for cell in page.cells:

@@ -47,7 +47,6 @@ def typeset(html: str) -> str:
 
 
 def _with_formulas(text: NavigableString) -> str:
-    """Return text as HTML, with MathML in place of its formulas."""
     pieces, end = [], 0
     for found in _FORMULA.finditer(text):
         block = not (found["inline"] or found["paren"])

@@ -131,7 +131,6 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
 
 
 def _reports(course: Course, book: Gradebook, latest: dict[str, Attempt]) -> dict[str, Report]:
-    """Return the report of every student of the class at one lesson."""
     graded = next(iter(latest.values())).report
     nothing = Report(
         lesson=graded.lesson, score=0.0, max_score=graded.max_score, exercises=[], state=State.ABSENT

@@ -83,7 +83,6 @@ def _converted(source: str, *, colours: bool) -> str:
 
 
 def _depth(html: str) -> int:
-    """Return how many elements of cleaned HTML lie inside one another."""
     steps = (-1 if end else 1 for end, name in _TAG.findall(html) if name not in _WITHOUT_END)
     return max(accumulate(steps), default=0)
 

@@ -70,7 +70,6 @@ class Runs:
     """The runs of a normalised answer."""
 
     def __init__(self, answer: StudentAnswer) -> None:
-        """Cut an answer's tokens into overlapping runs."""
         found = tokens(answer)
         self.words, self._length = [token.word for token in found], RUN[answer.is_code]
         starts = range(len(found) - self._length + 1)
@@ -97,7 +96,6 @@ class Runs:
 
 
 def _in_order(tree: ast.AST) -> list[ast.AST]:
-    """Return the nodes of a tree in the order of the text, without what does nothing."""
     found, stack = [], [tree]
     while stack:
         node = stack.pop()
@@ -181,7 +179,6 @@ def similar_pairs(lessons: Mapping[str, LessonAnswers]) -> list[SimilarPair]:
 def _shared(
     lesson: str, exercise: str, given: tuple[tuple[str, StudentAnswer], ...], known: tuple[StudentAnswer, ...]
 ) -> tuple[SharedAnswer, ...]:
-    """Return the pairs of answers to one exercise that share enough."""
     answers = dict(given)
     runs = {student: Runs(answer) for student, answer in given}
     counts = Counter(run for each in runs.values() for run in each.first_line)

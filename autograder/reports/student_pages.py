@@ -21,28 +21,9 @@ from autograder.model.lesson_text import read_lesson
 from autograder.model.nbgrader_config import outside_totals
 from autograder.model.report import CheckReport, ExerciseReport, NamedMistake, Outcome, Report
 from autograder.model.text import counted
+from autograder.reports import words
 from autograder.reports.mathml import typeset_markdown
 from autograder.reports.templating import code_html, policy_hash, render
-from autograder.reports.words import (
-    NO_SANDBOX,
-    STATES,
-    STRETCH,
-    Failure,
-    Wording,
-    distinct,
-    exercise_total,
-    failures,
-    first_message,
-    has_entries,
-    next_step,
-    place,
-    points,
-    report_total,
-    sentence,
-    taken_off,
-    total,
-    wording,
-)
 from autograder.storage.gradebook import LessonGrades
 from autograder.submissions.released import grade_id, is_solution
 from coursework.edits.places import blame
@@ -119,10 +100,10 @@ class ExerciseView:
     comment: Markup
     is_written: bool
     answer: Markup
-    wording: Wording
+    wording: words.Wording
     mistakes: list[NamedMistake]
     blame: str
-    failures: list[Failure]
+    failures: list[words.Failure]
     passed: list[CheckReport]
     in_short: str
     left_to_earn: str
@@ -143,8 +124,7 @@ class ScoreChange:
         return self.before is not None and self.after is not None and self.after > self.before
 
     def __str__(self) -> str:
-        """Return "1.5 → 3"."""
-        return f"{points(self.before)} → {points(self.after)}"
+        return f"{words.points(self.before)} → {words.points(self.after)}"
 
 
 @dataclass(frozen=True)
@@ -181,7 +161,7 @@ def changes(before: Report | None, after: Report) -> list[ScoreChange]:
     return [
         ScoreChange(each.id, old[each.id], each.score)
         for each in after.exercises
-        if each.id in old and points(old[each.id]) != points(each.score)
+        if each.id in old and words.points(old[each.id]) != words.points(each.score)
     ]
 
 
@@ -214,7 +194,7 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         lines = blamed or raised  # the message names the line that raised
         where = where or (RAISED_HERE if raised and not is_written else "")
         answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
-    in_short = _QUOTED_CODE.sub("", first_message(report)).partition(". ")[0].removesuffix(".")
+    in_short = _QUOTED_CODE.sub("", words.first_message(report)).partition(". ")[0].removesuffix(".")
     if len(in_short) > ONE_LINE:
         in_short = in_short[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
     left = report.points - (report.score or 0.0)
@@ -226,10 +206,10 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         comment=prose_html(work.comments.get(report.id, "")),
         is_written=is_written,
         answer=answer,
-        wording=wording(report),
-        mistakes=distinct(report.misconceptions),
+        wording=words.wording(report),
+        mistakes=words.distinct(report.misconceptions),
         blame=where,
-        failures=failures(report.checks),
+        failures=words.failures(report.checks),
         passed=[check for check in report.checks if check.passed],
         in_short=in_short,
         left_to_earn=f"{counted(round(left, 2), 'point')} to gain",
@@ -247,7 +227,6 @@ class Standing:
     """
 
     def __init__(self, report: Report) -> None:
-        """Group the exercises of a report."""
         counted = [each for each in report.exercises if not each.is_stretch]
         groups = {which: [each for each in counted if group(each) is which] for which in ExerciseGroup}
         self.to_fix = groups[ExerciseGroup.TO_FIX]
@@ -263,7 +242,7 @@ class Standing:
 def headline(report: Report) -> str:
     """Return one sentence on how it went."""
     if not report.is_graded:
-        return f"{STATES[report.state].sentence.partition('. ')[0].rstrip('.')}."
+        return f"{words.STATES[report.state].sentence.partition('. ')[0].rstrip('.')}."
     standing = Standing(report)
     if standing.is_empty:
         return NOTHING_ANSWERED
@@ -286,14 +265,13 @@ def what_is_pending(report: Report) -> str:
 
 
 def _render(template: str, *, sandboxed: bool, **values: object) -> str:
-    """Return a page with our style sheet, and a policy that names it by its digest."""
     style = render("student_style.j2")
     values["style"] = Markup(style)  # noqa: S704 - our own file, nothing is inserted into it
     values["policy"] = (
         f"default-src 'none'; style-src '{policy_hash(style)}'; img-src 'self' file:; base-uri 'none'; "
         "form-action 'none'"
     )
-    return render(template, no_sandbox="" if sandboxed else NO_SANDBOX, **values)
+    return render(template, no_sandbox="" if sandboxed else words.NO_SANDBOX, **values)
 
 
 def feedback_page(work: GradedWork) -> str:
@@ -304,14 +282,14 @@ def feedback_page(work: GradedWork) -> str:
     report, standing = work.report, Standing(work.report)
     answers = {grade_id(cell): cell for cell in reversed(work.notebook.cells) if is_solution(cell)}
     exercises = [_exercise(work, each, answers.get(each.id)) for each in report.exercises]
-    state, first = STATES[report.state], standing.first if report.is_graded else None
+    state, first = words.STATES[report.state], standing.first if report.is_graded else None
     shown = [each for each in exercises if not each.report.is_skipped]  # a skipped one is only in the table
     return _render(
         "student_feedback.html.j2",
         sandboxed=work.sandboxed,
         work=work,
         report=report,
-        total=report_total(report, work.late_penalty),
+        total=words.report_total(report, work.late_penalty),
         exercises=exercises,
         groups={
             which.value: [each for each in shown if group(each.report) is which] for which in ExerciseGroup
@@ -323,13 +301,13 @@ def feedback_page(work: GradedWork) -> str:
         first=first.id if first else "",
         what_now=f"{state.sentence.partition('. ')[2]} {state.if_that_fails}".strip(),
         last=work.history[-1] if len(work.history) > 1 else None,
-        exercise_total=exercise_total,
-        taken_off=taken_off,
-        sentence=sentence,
-        next_step=next_step,
-        has_entries=has_entries,
-        place=place,
-        stretch=STRETCH,
+        exercise_total=words.exercise_total,
+        taken_off=words.taken_off,
+        sentence=words.sentence,
+        next_step=words.next_step,
+        has_entries=words.has_entries,
+        place=words.place,
+        stretch=words.STRETCH,
         most=MOST,
         index="" if work.is_alone else f"../{INDEX}",
         notebook="" if work.is_alone or not report.is_graded else NOTEBOOK,
@@ -364,7 +342,7 @@ def notebook_page(work: GradedWork) -> str:
 
     It has no script, and shows no outputs: none were kept. The first cell, the summary, is left out.
     """
-    totals = {each.id: exercise_total(each) for each in work.report.exercises}
+    totals = {each.id: words.exercise_total(each) for each in work.report.exercises}
     cells = []
     for cell in work.notebook.cells[1:]:
         is_prose = cell.cell_type != "code"
@@ -434,7 +412,7 @@ def student_index(
         student=student,
         lessons=lessons,
         counted=counted,
-        total=total(earned, most, pending) if graded else "Nothing graded",
-        report_total=report_total,
-        taken_off=taken_off,
+        total=words.total(earned, most, pending) if graded else "Nothing graded",
+        report_total=words.report_total,
+        taken_off=words.taken_off,
     )

@@ -24,21 +24,7 @@ from rich.text import Text
 from autograder.model.course import ERROR_LOG, Course
 from autograder.model.report import ExerciseReport, Outcome, Report, State
 from autograder.model.text import clean, clean_name, first_few
-from autograder.reports.words import (
-    NO_SANDBOX,
-    STATES,
-    WORDING,
-    distinct,
-    failures,
-    next_step,
-    percent,
-    place,
-    points,
-    report_total,
-    sentence,
-    with_detail,
-    wording,
-)
+from autograder.reports import words
 from coursework.edits.places import blame
 
 WINDOW = 300.0  # seconds over which the rate is taken: submissions differ a lot
@@ -58,17 +44,17 @@ def print_report(report: Report, console: Console, *, sandboxed: bool = True) ->
     """
     if report.is_graded:
         console.print(_table(report))
-        console.print(Text(f"Score: {report_total(report)}", style="bold"))
+        console.print(Text(f"Score: {words.report_total(report)}", style="bold"))
         _print_exercises(report, console)
         _print_list("Repaired before grading (no points taken off)", report.repairs, console)
-        incidents = [f"{place(it)}: {with_detail(it)}" for it in report.incidents]
+        incidents = [f"{words.place(it)}: {words.with_detail(it)}" for it in report.incidents]
         _print_list("Noticed while the code ran (a note takes no points off)", incidents, console)
     else:
-        console.print(Text(f"Lesson {clean(report.lesson)}: {report_total(report)}", style="bold"))
-        _indent(STATES[report.state].sentence, console)
+        console.print(Text(f"Lesson {clean(report.lesson)}: {words.report_total(report)}", style="bold"))
+        _indent(words.STATES[report.state].sentence, console)
         _indent(f"Reason: {clean(report.reason)}" if report.reason else "", console)
     if not sandboxed:
-        console.print(Text(f"\n{NO_SANDBOX}", style="bold"))
+        console.print(Text(f"\n{words.NO_SANDBOX}", style="bold"))
 
 
 def _table(report: Report) -> Table:
@@ -79,18 +65,21 @@ def _table(report: Report) -> Table:
     table.add_column("Score", justify="right", no_wrap=True)
     table.add_column("What to do", overflow="fold")
     for exercise in report.exercises:
-        words, todo = wording(exercise), wording(exercise).todo
-        outcome = Text(f"{words.sign} {words.label}", style=_COLOUR.get(exercise.outcome, "yellow"))
-        score = f"{points(exercise.score)} of {points(exercise.points)}"
+        put = words.wording(exercise)
+        todo, outcome = (
+            put.todo,
+            Text(f"{put.sign} {put.label}", style=_COLOUR.get(exercise.outcome, "yellow")),
+        )
+        score = f"{words.points(exercise.score)} of {words.points(exercise.points)}"
         if exercise.is_stretch:
             score = "not counted"
         elif exercise.is_pending:
-            score = f"{points(exercise.points)} pending"
+            score = f"{words.points(exercise.points)} pending"
         if exercise.is_skipped:
             todo = "optional"
         elif exercise.outcome is Outcome.FAILED and not exercise.misconceptions:
             todo = "see what fails"  # only a known mistake has a hint to read
-        elif todo == WORDING[Outcome.PASSED].todo:
+        elif todo == words.WORDING[Outcome.PASSED].todo:
             todo = ""
         table.add_row(Text(exercise.id), outcome, Text(score), Text(todo))
     return table
@@ -105,15 +94,15 @@ def _print_exercises(report: Report, console: Console) -> None:
         if not quiet and not exercise.is_skipped:  # those without checks stand together, by outcome
             key = exercise.outcome, exercise.id if exercise.checks else ""
             groups.setdefault(key, []).append(exercise)
-        if todo := next_step(exercise, in_terminal=True):
+        if todo := words.next_step(exercise, in_terminal=True):
             advice.setdefault(todo, []).append(exercise.id)
     said: set[str] = set()
     for exercises in groups.values():
-        ids, words = ", ".join(each.id for each in exercises), sentence(exercises[0])
-        console.print(Text(f"\n{wording(exercises[0]).sign} {ids}", style="bold"))
-        _indent("" if words in said else words, console)
+        ids, sentence = ", ".join(each.id for each in exercises), words.sentence(exercises[0])
+        console.print(Text(f"\n{words.wording(exercises[0]).sign} {ids}", style="bold"))
+        _indent("" if sentence in said else sentence, console)
         _print_findings(exercises[0], console)
-        said.add(words)
+        said.add(sentence)
     if advice:
         console.print(Text("\nWhat to do next", style="bold"))
     for text, names in advice.items():
@@ -121,8 +110,7 @@ def _print_exercises(report: Report, console: Console) -> None:
 
 
 def _print_findings(exercise: ExerciseReport, console: Console) -> None:
-    """Print an exercise's known mistakes, its public example, and its failed checks by cause."""
-    for mistake in distinct(exercise.misconceptions):
+    for mistake in words.distinct(exercise.misconceptions):
         _indent(f"{mistake.label}: {clean(mistake.title)}", console, style="bold")
         _indent(clean(mistake.hint), console, 4)
     _indent(blame(exercise.lines), console)
@@ -131,7 +119,7 @@ def _print_findings(exercise: ExerciseReport, console: Console) -> None:
         for title, text in (("", example.inputs), ("yours", example.yours), ("expected", example.expected)):
             lines = filter(None, (title, *map(clean, text.split("\n"))))
             _indent("\n".join(lines), console, 4)
-    for failure in failures(exercise.checks):
+    for failure in words.failures(exercise.checks):
         for title in failure.titles:
             _indent(f"✗ {clean(title)}", console)
         _indent(failure.message, console, 4)
@@ -145,7 +133,6 @@ def _print_list(title: str, lines: list[str], console: Console) -> None:
 
 
 def _indent(text: str, console: Console, left: int = 2, style: str = "") -> None:
-    """Print one indented paragraph; nothing if it is empty."""
     if text:
         console.print(Padding(Text(text, style=style), (0, 0, 0, left)))
 
@@ -235,7 +222,7 @@ def print_summary(course: Course, reports: Reports, console: Console) -> None:
     summaries = [summarise(lesson, found) for lesson, found in reports.items()]
     console.print(_summary_table(summaries))
     failed = [
-        f"{each.lesson}, {clean_name(student)}: {STATES[report.state].label}"
+        f"{each.lesson}, {clean_name(student)}: {words.STATES[report.state].label}"
         + (f" ({clean(report.reason, 200)})" if report.reason else "")
         for each in summaries
         for student, report in each.failed.items()
@@ -252,12 +239,11 @@ def _summary_table(summaries: Iterable[LessonSummary]) -> Table:
         table.add_column(title, justify="right", no_wrap=True)
     for each in summaries:
         counts = (each.graded, len(each.failed), len(each.absent), each.pending, each.incidents)
-        table.add_row(each.lesson, *map(str, counts), percent(each.mean))
+        table.add_row(each.lesson, *map(str, counts), words.percent(each.mean))
     return table
 
 
 def _places(course: Course, summaries: Sequence[LessonSummary]) -> list[str]:
-    """Return what to open next; only what there is a reason to open."""
     places = [
         f"{course.shown(course.reports / 'class.html'):<28}the class report",
         f"{course.shown(course.feedback) + '/':<28}a feedback page for each student",

@@ -34,9 +34,6 @@ class WarmProcess:
     def _launch(self, started: Started | None = None) -> None:
         self._started = started or start(sandboxed=self.sandboxed)
         self._process, self._control = self._started.process, self._started.control
-        self._wait_until_ready()
-
-    def _wait_until_ready(self) -> None:
         try:
             wire.send(self._control, {"modules": self._modules})
             ready = wire.receive(self._control, time.monotonic() + START_SECONDS)

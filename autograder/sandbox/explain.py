@@ -131,7 +131,6 @@ def _number(path: Path) -> int | None:
 
 
 def _container(root: Path, environment: Mapping[str, str]) -> str:
-    """Return the kind of container that this is, '' outside of containers."""
     if "KUBERNETES_SERVICE_HOST" in environment:
         return "Kubernetes"
     if (root / "run/.containerenv").exists():

@@ -131,7 +131,6 @@ class WrittenAnswers:
         return titles(self.course, lesson)
 
     def _find(self, _state: tuple[int, ...]) -> dict[tuple[str, str, str], "partial[WrittenAnswer]"]:
-        """Return the answers without what they have got, by lesson, exercise and student."""
         found = {}
         for lesson in self.lessons:
             for student, attempt in AttemptLog(self.course.reports).latest(lesson).items():

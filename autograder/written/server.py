@@ -93,7 +93,6 @@ class PageMaker:
         self._thread.submit(self._make)
 
     def _make(self, *, always: bool = False) -> None:
-        """Make everything that is waiting, several scores in one go."""
         if not (self._waiting or always):
             return
         self._closing.wait(PAUSE)
@@ -308,7 +307,6 @@ class AnswerPage(Guarded):
         return allowed.get(text)
 
     def _store(self, answer: WrittenAnswer, score: float | None, comment: str) -> Stored | None:
-        """Write what was changed into the gradebook; return what is to be said of it."""
         place = (answer.lesson, answer.student, answer.exercise)
         was_points, was_comment = (self.get_body_argument(name, "") for name in ("was_points", "was_comment"))
         graded = self.get_body_argument("points", None) is not None  # empty points withdraw what there was

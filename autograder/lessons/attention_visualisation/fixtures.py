@@ -141,7 +141,6 @@ class AttendToPairs(Operation):
 
 
 def _with_whole_start(found: Any) -> Any:
-    """Return the triple with its start as an int if it equals one."""
     if not isinstance(found, (tuple, list)) or len(found) != 3:
         return found
     attentions, tokens, start = found

@@ -78,7 +78,6 @@ def _sized(draw: Draw, init: list[Any], *call: torch.Tensor) -> CallModule:
 
 
 def _sizes(draw: Draw) -> Sequence[Operation]:
-    """Return the smallest decoder, and one far larger than those of the visible tests."""
     large = [draw.integers(1, 99, 12, 40), draw.normal(12, 50, 48), masks.causal(40)]
     return [_sized(draw, [2, 2, 1, 1, 1], draw.integers(1, 2, 1, 1), draw.normal(1, 1, 2)),
             _sized(draw, [99, 48, 2, 8, 90], *large)]

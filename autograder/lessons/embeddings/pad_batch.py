@@ -11,7 +11,6 @@ def _sequences(draw: Draw, *lengths: int) -> list[list[int]]:
 
 
 def _other_id(draw: Draw) -> Operation:
-    """Return a call with another padding id, in which 0 is an id like any other."""
     rows = _sequences(draw, 2, 5)
     rows[1][1] = 0
     return call(rows, pad_id=draw.integer(91, 99))

@@ -32,7 +32,6 @@ def _ids(d: Draw, *shape: int) -> torch.Tensor:
 
 
 def _padded(d: Draw, *lengths: int) -> list[torch.Tensor]:
-    """Return ids of sentences of these lengths, and their padding mask."""
     return [masks.padded_ids(d, SIZES[0], lengths), masks.padding(lengths)]
 
 
@@ -47,7 +46,6 @@ def _reversed(d: Draw) -> Operation:
 
 
 def _more_padding(d: Draw) -> Operation:
-    """Ask for two sentences with padding, then for the first without it."""
     ids, mask = masks.padded_ids(d, SIZES[0], [4, 6], longest=7), masks.padding([4, 6], longest=7)
     return _encoder(d, [ids, mask], [ids[:1, :4], mask[:1, :, :4]])
 

@@ -37,7 +37,6 @@ def _what_is_left(seen: Comparison) -> str | None:
 
 
 def _normed(seen: Comparison, path: str, value: torch.Tensor) -> torch.Tensor:
-    """Return what the norm at a path makes of a value."""
     weight, bias = (seen.inputs["weights"][f"{path}.{part}"] for part in ("weight", "bias"))
     return F.layer_norm(value, value.shape[-1:], weight, bias)
 
@@ -69,7 +68,6 @@ def _other_padding(d: Draw) -> Operation:
 
 
 def _silenced(d: Draw, *sublayers: str) -> Operation:
-    """Ask for a call in which these sublayers put out zeros."""
     asked = _layer(d, [6, 2, 9], [d.normal(3, 5, 6)])
     return replace(asked, weights=weights.silenced({**asked.weights}, *sublayers))
 

@@ -58,7 +58,6 @@ def _far_from_zero(d: Draw) -> Operation:
 
 
 def _alone(d: Draw) -> Operation:
-    """Ask for three samples of different spread, then twice for the first of them."""
     x = _tokens(d, 3, 5, 6) * torch.tensor([2.0, 6.0, 1.0])[:, None, None]
     return modules.alone_twice(module([6], weights.norm(d, "", 6), [x]))
 

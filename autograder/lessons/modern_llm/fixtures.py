@@ -110,7 +110,6 @@ def _refusal(load_llama: Any, model: nn.Module, tensors: dict[str, torch.Tensor]
 
 
 def _copied(entry: Any) -> torch.Tensor | None:
-    """Return a copy of an entry of the dictionary; None for what is no tensor."""
     return entry.clone() if isinstance(entry, torch.Tensor) else None
 
 

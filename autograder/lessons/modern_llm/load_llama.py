@@ -89,7 +89,6 @@ def _smaller_file(d: Draw) -> Operation:
 
 
 def _wider_file(d: Draw) -> Operation:
-    """Load a file of another width: every tensor has another shape."""
     tensors, _ = _tensors(d, (INIT[0], 16, *INIT[2:]))
     _, before = _tensors(d, INIT)
     return LoadTensors(INIT, tensors, before, refused=[*tensors])

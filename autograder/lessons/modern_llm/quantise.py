@@ -23,7 +23,6 @@ def _weight(d: Draw, rows: int, blocks: int, block: int = 32) -> torch.Tensor:
 
 
 def _equal_block(d: Draw) -> torch.Tensor:
-    """Return a matrix of three blocks of 4 a row, one of them with equal weights."""
     weight = _weight(d, 2, 3, 4)
     weight[1, 4:8] = weight[1, 4]
     return weight

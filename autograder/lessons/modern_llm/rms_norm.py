@@ -58,7 +58,6 @@ def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -
 
 
 def _sizes_differ(d: Draw) -> torch.Tensor:
-    """Return three samples of five tokens, each token of another size."""
     return _tokens(d, 3, 5, 7) * (0.5 + torch.arange(15.0).view(3, 5, 1))
 
 
@@ -69,7 +68,6 @@ def _zeros(d: Draw) -> Operation:
 
 
 def _alone(d: Draw) -> Operation:
-    """Ask for three samples of different size, then twice for the first of them."""
     x = _tokens(d, 3, 5, 6) * torch.tensor([2.0, 6.0, 1.0])[:, None, None]
     return modules.alone_twice(module([6], drawn.norm(d, "", 6), [x]))
 

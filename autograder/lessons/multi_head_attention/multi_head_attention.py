@@ -71,14 +71,12 @@ def _cross(draw: Draw, batch: int = 3) -> list[torch.Tensor]:
 
 
 def _every_feature(draw: Draw) -> Operation:
-    """Call twice; only the last feature of the tokens differs."""
     first, noise = draw.normal(2, 5, 6), draw.normal(2, 5, 1, scale=2)
     second = torch.cat([first[..., :-1], first[..., -1:] + noise], dim=-1)
     return _attend(draw, 6, 3, [first] * 3, [second] * 3)
 
 
 def _causal(draw: Draw) -> Operation:
-    """Call twice; only the last token differs."""
     first, noise = draw.normal(3, 5, 12), draw.normal(3, 1, 12, scale=2)
     second = torch.cat([first[:, :-1], first[:, -1:] + noise], dim=1)
     calls = [[x, x, x, masks.causal(5)] for x in (first, second)]

@@ -156,7 +156,6 @@ def _other_padding(draw: Draw) -> Operation:
 
 
 def _two_batches(draw: Draw) -> Operation:
-    """Call one model with two batches of the same shape, padded in different places."""
     first, second = _src(draw, 7, 4, 6), _src(draw, 5, 7, 3)
     tgt, other = _tgt(draw, 5, 3, 5), _tgt(draw, 4, 5, 2)
     return _model(draw, [first, tgt], [second, other], real=[tgt != 0, other != 0])
