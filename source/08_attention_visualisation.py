@@ -200,6 +200,14 @@ other = attention_maps(small, torch.tensor([[8, 3, 7, 6, 5, 2]]), tgt)
 assert not torch.allclose(other["encoder"], maps["encoder"]), (
     "A different source gives the same maps. Are these the old ones?"
 )
+with torch.no_grad():
+    small.encoder.layers[2].self_attention.w_q.weight.mul_(3.0)
+again = attention_maps(small, src, tgt)["encoder"]
+changed = [layer for layer in range(3) if not torch.allclose(again[layer], maps["encoder"][layer])]
+assert changed == [2], (
+    f"With other weights in encoder layer 2, maps['encoder'][2] should change, and it alone; yours change in {changed}. "
+    "Does layer 0 come first, and does each layer keep its own map?"
+)
 print("attention_maps: the visible tests pass")
 
 # %% demo

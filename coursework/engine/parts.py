@@ -125,7 +125,7 @@ class FourLayers(nn.Module):
 
 def load_from_torch(answer: Any) -> Any:
     """Load PyTorch's attention of width 2, whose numbers count up from 1, into four layers of zeros."""
-    theirs = nn.MultiheadAttention(2, 1)
+    theirs = nn.MultiheadAttention(2, 2)  # two heads: a split by heads shows
     with torch.no_grad():
         count = 1.0
         for parameter in theirs.parameters():

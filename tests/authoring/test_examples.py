@@ -5,16 +5,16 @@ from random import Random
 
 import pytest
 from conftest import ROOT
-from mutants import answer_with
+from mutants import answer_with, grade_mistake
 
 from autograder.authoring.examples import MadeExamples, examples_current, make_examples
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course, package_of
-from autograder.model.draw import PUBLIC_KEY
+from autograder.model.draw import PUBLIC_KEY, PublicDraw
 from autograder.model.exercise import Exercise, Lesson, Mistake
 from autograder.search.right_answers import right_answers
-from coursework.engine.compare import difference
+from coursework.engine.compare import difference, is_right
 from coursework.engine.examples import SEED, ExampleSet, read
 from coursework.engine.observe import try_answer
 from coursework.instant.card import card_of
@@ -71,6 +71,29 @@ def test_at_least_85_percent_of_the_known_mistakes_show(lesson: Lesson) -> None:
             shown += sum(mistake.title in titles for mistake in exercise.mistakes)
             total += len(exercise.mistakes)
     assert shown / total >= 0.85
+
+
+# What the examples cannot tell, and the visible test does.
+LEFT_TO_THE_TEST = {
+    "noam-rate": {"rounded", "tensor-returned"},
+    "sentence-pair-attention": {"last-layer-only"},
+}
+
+
+@pytest.mark.full("every hidden check of each mistake that no example shows", seconds=1)
+@pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)
+def test_what_gets_no_points_is_not_right_on_the_examples(lesson: Lesson, exercise: Exercise) -> None:
+    """Of the known mistakes; the examples are those that the lesson declares now, whether built or not."""
+    oracle, hidden = Oracle(lesson, PUBLIC_KEY), set()
+    draws = [PublicDraw(lesson.name, exercise.id, str(n)) for n in range(len(exercise.examples))]
+    operations = [each.ask(draw) for each, draw in zip(exercise.examples, draws, strict=True)]
+    right = [try_answer(each, exercise.reference, exercise.name, SEED) for each in operations]
+    for mistake in exercise.mistakes if exercise.points else ():
+        answer = (oracle.edited(exercise, [mistake]) or {})[exercise.name]
+        got = [try_answer(each, answer, exercise.name, SEED) for each in operations]
+        if all(map(is_right, got, right)) and not grade_mistake(oracle, exercise, mistake)["score"]:
+            hidden.add(mistake.id)
+    assert hidden == LEFT_TO_THE_TEST.get(exercise.id, set())
 
 
 @pytest.mark.parametrize(("lesson", "exercise"), EXERCISES)

@@ -30,6 +30,8 @@ def _pictures_are_closed() -> Iterator[None]:
         ("attention-maps", "[layer.cross_attention for", "[layer.self_attention for"),
         ("attention-maps", "model(src, tgt)", "model.decoder(tgt, model.encoder(src))"),
         ("attention-maps", "torch.stack(weights)", "weights"),
+        ("attention-maps", "torch.stack(weights)", "torch.stack(weights[::-1])"),
+        ("attention-maps", "torch.stack(weights)", "torch.stack([weights[-1]] * len(weights))"),
         ("plot-attention", "vmin=0, vmax=1, ", ""),
         ("plot-attention", "xticklabels=keys, yticklabels=queries", "xticklabels=queries, yticklabels=keys"),
         ("plot-attention", "xticklabels=keys, ", ""),

@@ -54,7 +54,7 @@ def _wrong_row(seen: Comparison) -> str | None:
 
 exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row),
     examples=[
-        example(lambda _: call(torch.tensor([[3.0, 4.0], [0.1, 0.0], [-5.0, 1.0], [0.0, 0.0]]),
+        example(lambda _: call(torch.tensor([[-5.0, 1.0], [0.1, 0.0], [3.0, 4.0], [0.0, 0.0]]),
                                torch.tensor([1.0, 0.2]), 4)),
         example(lambda d: call(*_fan(d, 6, 3), 3)),
         example(lambda _: call(torch.tensor([[2.0, 9.0, 4.0], [1.0, 1.0, 1.0], [-3.0, 0.5, 0.5]]),

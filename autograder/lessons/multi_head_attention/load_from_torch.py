@@ -51,7 +51,7 @@ def _content(value: torch.Tensor, pieces: dict[str, torch.Tensor]) -> str:
 exercise = ExerciseChecks(reference=reference.load_from_torch, judge=matches_reference(_first_wrong),
     examples=[
         example(lambda _: through("load_from_torch"),
-                shown="load_from_torch(mine, nn.MultiheadAttention(2, 1))"),
+                shown="load_from_torch(mine, nn.MultiheadAttention(2, 2))"),
     ], checks=[
     Check("weights", "the weights for queries, keys and values are copied to the right layers",
           lambda d: _copy(d, 6, 2, paths=["w_q.weight", "w_k.weight", "w_v.weight"]), weight=2),
