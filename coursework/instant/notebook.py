@@ -41,6 +41,7 @@ WAIT = 20.0  # seconds for the chat box, which lets a check in after each token
 MISSING = '`{name}` is not defined yet. Run the cell above first, or `skip("{name}")` to go on without it.'
 FILLED_IN = "filled in; the grader says whether it is right."
 IN_WORDS = "written; a person grades it."
+NOT_WRITTEN = "not written yet."
 NOT_IN_WORDS = "not written yet, as saved."
 UNCHECKED = "Nothing is checked here."
 LEFT = "still to be answered: {keys}."
@@ -91,7 +92,7 @@ def check(
 
     names: object = sys._getframe(1).f_globals if scope is None else scope
     shown: Card | Glance
-    name = "check" if answer is None else _name_of(answer, names if isinstance(names, Mapping) else {})
+    name = "check" if answer is None else name_of(answer, names if isinstance(names, Mapping) else {})
     try:
         if not isinstance(names, Mapping):
             shown = Card(name, False, "not checked.", ONE)
@@ -109,7 +110,7 @@ def check(
     return shown
 
 
-def _name_of(answer: object, names: Mapping[str, Any]) -> str:
+def name_of(answer: object, names: Mapping[str, Any]) -> str:
     """Return the name of an answer that is given by its name, or as the object itself."""
     if isinstance(answer, str):
         return answer
@@ -204,8 +205,10 @@ def _not_to_be_tried(  # noqa: PLR0911 - a table of reasons, in the order in whi
     if file and exercise and exercise not in exercises_of(file.stem):
         return OPEN, "not of this lesson.", OTHER_LESSON.format(name=name, lesson=lesson_of(exercise))
     if name not in names:
-        told = runs.undefined(exercise) if runs and exercise else MISSING.format(name=name)
-        return OPEN, "not defined.", told
+        if runs is None or exercise is None:
+            return OPEN, "not defined.", MISSING.format(name=name)
+        unwritten = runs.is_unwritten(exercise) and not runs.has_yet_to_run(exercise)
+        return OPEN, NOT_WRITTEN if unwritten else "not defined.", runs.undefined(exercise)
     if runs is None or exercise is None:
         return None
     if problem := runs.problem(exercise):
@@ -213,7 +216,7 @@ def _not_to_be_tried(  # noqa: PLR0911 - a table of reasons, in the order in whi
     if another := runs.another_counts(exercise):
         return OPEN, "not checked.", another
     unwritten = runs.is_unwritten(exercise)
-    return (OPEN, "not written yet.", runs.unwritten(exercise)) if unwritten else None
+    return (OPEN, NOT_WRITTEN, runs.unwritten(exercise)) if unwritten else None
 
 
 def _form(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str, str]:

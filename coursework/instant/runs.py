@@ -5,7 +5,7 @@ the cell failed, is not what grading will find.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -85,7 +85,7 @@ class CellRuns:
     `skipped` holds the stand-ins that `skip` put in place, `failing` the visible tests whose last run failed.
     """
 
-    names: Mapping[str, Any]
+    names: dict[str, Any]
     own: dict[str, CellRun] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, Any] = field(default_factory=dict)
@@ -127,8 +127,8 @@ class CellRuns:
             fresh |= problem is None and exercise.name in bound
             self.own[exercise.id] = CellRun(self.source, problem, fresh, value, self.cell_id)
             self.failing.pop(exercise.id, None)
-            if problem is None:
-                self.skipped.pop(exercise.id, None)
+            if problem is None and exercise.id in self.skipped:
+                self._ran_while_skipped(exercise)
         tested = self.tested_exercise()
         if tested and problem is None:
             self.failing.pop(tested.id, None)
@@ -143,6 +143,13 @@ class CellRuns:
     def skip(self, exercise: PublicExercise, stand_in: Any) -> None:
         """Take in that a stand-in is in place."""
         self.skipped[exercise.id] = stand_in
+
+    def _ran_while_skipped(self, exercise: PublicExercise) -> None:
+        """Let what a cell has defined take the stand-in's place, unless it is as it was released."""
+        if self.is_unwritten(exercise):  # Run All comes by it
+            self.names[exercise.name] = self.skipped[exercise.id]
+        elif self.skipped[exercise.id] is self._before[exercise.name] or not self.is_skipped(exercise):
+            del self.skipped[exercise.id]  # else the cell itself has called `skip`
 
     def own_exercise(self) -> PublicExercise | None:
         """Return the exercise whose own cell runs now, None for any other cell.

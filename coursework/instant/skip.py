@@ -9,10 +9,10 @@ from typing import Any
 
 from coursework.console import say
 from coursework.instant.exercises import PublicExercise
-from coursework.instant.notebook import exercise_named, meant, runs_of
+from coursework.instant.notebook import exercise_named, meant, name_of, runs_of
 
 DONE = "{name} is skipped: a stand-in does its work in this notebook. Grading reads its cell as it stands."
-NOTHING = "{name} is skipped: nothing later in this lesson needs it. Grading reads its cell as it stands."
+NOTHING = "{title}: nothing below needs it, so go on without it. Grading reads its cell as it stands."
 NOT_TESTED = "{name} is skipped, so this test has nothing to test."
 UNKNOWN = "There is no exercise '{name}'. {meant}check() lists the exercises of this lesson."
 WHICH = 'Say which exercise to skip, such as skip("softmax"). check() lists the exercises of this lesson.'
@@ -33,13 +33,13 @@ def skip(*answers: Any) -> None:
 
 def _skip(name: Any, names: dict[str, Any]) -> None:
     """Skip one exercise."""
-    name = name if isinstance(name, str) else getattr(name, "__name__", type(name).__name__)
+    name = name_of(name, names)
     exercise = exercise_named(name, names)
     if exercise is None:
         say(UNKNOWN.format(name=name, meant=meant(name).replace("`", "'")))
         return
     if not exercise.stand_in:
-        say(NOTHING.format(name=exercise.id))
+        say(NOTHING.format(title=f"{exercise.title[:1].upper()}{exercise.title[1:]}"))
         return
     stand_in = made(exercise)
     names[exercise.name] = stand_in

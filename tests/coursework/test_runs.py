@@ -161,7 +161,8 @@ def test_what_an_earlier_cell_could_not_make_is_one_line(lab: Lab) -> None:
     lab("new", 'skip("scaled_dot_product_attention")')
     line = "kept is missing here: its cell ran before scaled_dot_product_attention was in place."
     assert said(lab("new", "print(kept)")).startswith(line)
-    lab("scaled-dot-product-attention")
+    begun = RELEASED["scaled-dot-product-attention"] + "\n# begun"
+    lab("scaled-dot-product-attention", begun)
     lab("new", "queries = None\nqueries = scaled_dot_product_attention(*torch.randn(3, 2, 4))[0]")
     lab("new", 'skip("scaled_dot_product_attention")')
     assert said(lab("demo-23")).startswith("queries is missing here: its cell ran before")
@@ -209,6 +210,29 @@ def test_skipping_what_was_written_is_undone_by_its_cell(lab: Lab) -> None:
     assert "○ softmax: skipped." in said(lab("demo-5"))
     lab("softmax", RIGHT)
     assert "✓ softmax" in said(lab("demo-5"))
+
+
+def test_a_cell_that_is_not_written_leaves_the_stand_in_in_place(lab: Lab) -> None:
+    """Run All comes by it. And so does one that calls `skip` itself; what is written takes the stand-in's place."""
+    lab("new", 'skip("softmax")')
+    for source in (RELEASED["softmax"], 'skip("softmax")', f'{RELEASED["softmax"]}\nskip("softmax")'):
+        lab("softmax", source)
+        assert said(lab("new", "print(softmax(torch.zeros(2)))")) == "tensor([0.5000, 0.5000])"
+        assert "○ softmax: skipped." in said(lab("demo-5"))
+    lab("softmax", RIGHT)
+    assert "✓ softmax" in said(lab("demo-5"))
+
+
+def test_what_needs_no_stand_in_is_not_called_skipped(lab: Lab) -> None:
+    """`skip` and `check` say the same of a dictionary of answers: it is not written, and nothing needs it."""
+    lab("new", "globals().pop('answers', None)")
+    states = [said(lab("new", "check('attention-shapes')"))]
+    lab("attention-shapes")
+    for call in ("skip('attention-shapes')", "skip('shapes and choices')", "skip(answers)"):
+        assert said(lab("new", call)).startswith("Shapes and choices: nothing below needs it, so go on"), call
+        states.append(said(lab("new", "check('attention-shapes')")))
+    assert {each.partition(". ")[0] for each in states} == {"○ attention-shapes: not written yet"}
+    assert "shapes and choices (2 points, 10 minutes): not written yet" in said(lab("new", "check()"))
 
 
 def test_a_skipped_exercise_fails_validation(validating: Lab) -> None:
