@@ -25,6 +25,24 @@ INLINE: Final = r"(?<![\\\w$])\$(?P<tex>[^\s$](?:[^$\n]*[^\s$\\])?)\$(?![\w$])(?
 OTHER: Final = r"(?P<other>\$\$|\\\[|\\\()"
 FOUND: Final = re.compile(f"{CODE}|{OTHER}|{INLINE}", re.DOTALL)
 
+# What bertviz's views are drawn with, and what a slide takes instead: the whole width, and type of 20
+# pixels after the frame has shrunk to its slide.
+HEAD_VIEW: Final = (("TEXT_SIZE = 15", "TEXT_SIZE = 16"), ("font:15px", "font:16px"))
+MODEL_VIEW: Final = (
+    ("DIV_WIDTH = 970", "DIV_WIDTH = 1600"),
+    ("svg[width=&#39;970&#39;]", "svg[width=&#39;1600&#39;]"),
+    ("`0 0 970 ", "`0 0 1600 "),
+    ("thumbnailBoxHeight = 7 *", "thumbnailBoxHeight = 6.4 *"),
+    ("const TEXT_SIZE = 13", "const TEXT_SIZE = 29"),
+    ("HEADING_TEXT_SIZE = 15", "HEADING_TEXT_SIZE = 29"),
+    ("font:15px", "font:29px"),
+    ("DETAIL_WIDTH = 300", "DETAIL_WIDTH = 440"),
+    ("DETAIL_BOX_WIDTH = 80", "DETAIL_BOX_WIDTH = 150"),
+    ("DETAIL_BOX_HEIGHT = 18", "DETAIL_BOX_HEIGHT = 34"),
+    ("DETAIL_HEADING_HEIGHT = 25", "DETAIL_HEADING_HEIGHT = 40"),
+)
+VIEWS: Final = {"Head view of attention": HEAD_VIEW, "Model view of attention": MODEL_VIEW}
+
 
 def write_lectures(
     course: Course, lessons: tuple[str, ...] = (), folder: Path | None = None, *, exercises: bool = False
@@ -52,6 +70,7 @@ def slides(course: Course, lesson: str, *, exercises: bool = False) -> str:
     for cell in laid_out.cells:
         _typeset(cell, lesson)
         _attach_pictures(cell, folder)
+        _enlarge_views(cell)
     resources = {"metadata": {"name": lesson}, **_parts()}
     exporter = SlidesExporter(
         template_name="lecture",
@@ -84,6 +103,17 @@ def _attach_pictures(cell: Any, folder: Path) -> None:
         data = base64.b64encode(file.read_bytes()).decode()
         cell.setdefault("attachments", {})[file.name] = {mimetypes.guess_type(file)[0]: data}
         cell.source = cell.source.replace(f"]({picture['path']})", f"](attachment:{file.name})")
+
+
+def _enlarge_views(cell: Any) -> None:
+    """Draw bertviz's views among the outputs of a cell with type for the back row."""
+    for output in cell.get("outputs", []):
+        page = output.get("data", {}).get("text/html", "")
+        for title, sizes in VIEWS.items():
+            if f'<iframe title="{title}"' in page:
+                for own, larger in sizes:
+                    page = page.replace(own, larger)
+                output["data"]["text/html"] = page
 
 
 def typeset(markdown: str) -> str:

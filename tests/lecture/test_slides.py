@@ -300,6 +300,28 @@ class TestDeck:
         assert page.evaluate("Reveal.getSlidePastCount()") > place
         page.close()
 
+    def test_type_in_views_is_as_large_as_elsewhere(self, browser: Browser, tmp_path: Path) -> None:
+        """20 pixels, after a frame has shrunk to its slide; nothing in it scrolls."""
+        page, _ = opened(browser, slides.write_slides(COURSE, "08_attention_visualisation", tmp_path))
+        views = page.locator(".page iframe")
+        assert views.count() == 2
+        for view in views.all():
+            view.evaluate(
+                "(one) => { const {h, v} = Reveal.getIndices(one.closest('section')); Reveal.slide(h, v); }"
+            )
+            page.wait_for_timeout(500)
+            scale = view.evaluate("(one) => one.getBoundingClientRect().width / one.offsetWidth")
+            inside = view.element_handle().content_frame()
+            least, out = inside.evaluate(
+                """() => { const type = [...document.querySelectorAll("text, select")].map((one) =>
+                             parseFloat(getComputedStyle(one).fontSize) * (one.ownerSVGElement?.getScreenCTM().a ?? one.currentCSSZoom));
+                           const root = document.documentElement;
+                           return [Math.min(...type), root.scrollHeight - innerHeight]; }"""
+            )
+            assert scale * least >= 20
+            assert out <= 1
+        page.close()
+
     def test_the_right_arrow_goes_through_all_of_a_tall_exercise(self, browser: Browser, tmp_path: Path) -> None:
         """Down to its end before the next slide comes, and back up."""
         file = slides.write_slides(COURSE, "07_transformer", tmp_path, exercises=True)
