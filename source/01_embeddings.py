@@ -562,7 +562,7 @@ check("token-embedding")
 # </details>
 
 # %% [markdown]
-# How large are the numbers that your layer returns? `nn.Embedding` starts its table with a standard deviation of 1; the last column uses $1/\sqrt{d_\mathrm{model}}$ instead.
+# How large are the numbers that your layer returns, if its table starts with a standard deviation of 1, as `nn.Embedding` has it, and if it starts with $1/\sqrt{d_\mathrm{model}}$?
 
 # %% demo
 ids = torch.arange(1, 1000).view(1, -1)
@@ -619,7 +619,7 @@ table = word_table()
 print(table.note)
 
 # %% [markdown]
-# Here are the cosines between eight of its rows.
+# Here are the cosines between eight of its rows; the darker the cell, the larger the cosine.
 
 # %% demo
 some = ["king", "queen", "man", "woman", "cat", "kitten", "monday", "friday"]
@@ -627,7 +627,7 @@ directions = F.normalize(torch.stack([table[word] for word in some]), dim=-1)  #
 plots.heatmap(directions @ directions.T, some, some, title="cosine");
 
 # %% [markdown]
-# The dark cells are pairs that belong together. *Cat* and *kitten* have a cosine of 0.56. Is that a lot? Compare it with random pairs:
+# Words that belong together have the largest cosines. *Cat* and *kitten* have a cosine of 0.56. Is that a lot? Compare it with random pairs:
 
 # %% demo
 fixed = torch.Generator().manual_seed(1)  # the same pairs every time
@@ -739,7 +739,7 @@ for row in nearest(table.vectors, vector, 3):
 # *King* itself. The sum still contains the whole vector of *king*, and the step from *man* to *woman* points only partly towards *queen*. "The nearest word" is a poor measure of analogies (Linzen 2016, arXiv:1606.07736).
 
 # %% [markdown] slide="subslide"
-# A better measure compares the steps. Do other pairs step in the same direction as *man* → *woman*? In the picture, **that direction is across**; up is the direction in which the words vary most apart from that.
+# A better measure compares the steps. Do other pairs step in the same direction as *man* → *woman*? In the next picture, **that direction is across**; up is the direction in which the words vary most apart from that.
 
 # %% demo
 step = table["woman"] - table["man"]
@@ -757,7 +757,7 @@ vectors = torch.stack([table[word] for group in people.values() for word in grou
 embedding_plots.word_map(vectors, people, arrows=pairs, across=step);
 
 # %% [markdown]
-# All arrows point to the right: the other three steps lean the same way as *man* → *woman*, more than random steps do. But their cosines lie between 0.19 and 0.37, far from 1. All four steps are about equally long; three arrows look short because most of each step lies in dimensions that the picture leaves out.
+# The steps of the other three pairs lean the same way as *man* → *woman* (all arrows point to the right), more than random steps do. But their cosines lie between 0.19 and 0.37, far from 1. All four steps are about equally long; three arrows look short because most of each step lies in dimensions that the picture leaves out.
 #
 # **Ask your own question.** Edit the query and press Enter. (The box needs a running kernel.)
 
@@ -803,7 +803,7 @@ def ask(query):
 # | longest path between two positions | $n$ | $1$ |
 # | work | $n \cdot d^2$ | $n^2 \cdot d$ |
 #
-# (Orders of magnitude; Vaswani et al. 2017, table 1.) Attention pays a price: it compares every pair of tokens, so its work grows with $n^2$.
+# Attention pays a price: it compares every pair of tokens, so its work grows with $n^2$. (These are orders of magnitude; Vaswani et al. 2017, table 1.)
 #
 # **Predict, then measure.** An LSTM of width 256 reads 512 tokens, one after another, and multiplies each by two matrices of 256 × 1024 numbers. How much faster are the same multiplications for all 512 tokens at once?
 
@@ -819,7 +819,7 @@ print(f"all tokens at once {at_once:7.2f} ms, {in_turn / at_once:.0f} times as f
 # %% [markdown]
 # The multiplications are the same; only the order differs. The LSTM takes 512 steps, and each waits for the one before. The linear layers need two large products. How much time that saves depends on the computer and on what else it is doing. A GPU gains more than a CPU, because it can do far more multiplications at the same time.
 #
-# Now the distance. Feed 80 random vectors to an untrained LSTM and to untrained attention. How strongly does the *last* output react to the input 0, 1, 2, … places back? The length of the gradient measures that.
+# Now the distance: how strongly does the *last* output of a layer react to the input 0, 1, 2, … places back? Feed 80 random vectors to an untrained LSTM and to untrained attention, and measure the length of the gradient.
 
 # %% demo
 def reach(make, length=80, trials=8):

@@ -204,7 +204,7 @@ position_plots.tables({f"d_model = {d}": sinusoidal_encoding(100, d) for d in si
 # %% [markdown]
 # The fast waves are on the left. A wider table shows the same pattern, with more waves between the fastest and the slowest.
 #
-# **As waves.** These are some of the columns.
+# **As waves.** These are some of the columns of a table with $d_\mathrm{model} = 64$.
 
 # %% demo
 position_plots.waves(sinusoidal_encoding(100, 64), pairs=[0, 4, 8, 16, 31])
@@ -265,7 +265,7 @@ for name, table in {"right": right, "doubled": doubled}.items():
 # %% [markdown]
 # With the doubled exponent, the waves are squeezed into half the width, and the rest is flat: 57% of the columns stand still, against 14% in the correct table. A column that stands still adds the same constant at every position, so the model learns nothing from it. (Only the sines are drawn.)
 #
-# <details><summary>More: a second mistake in the same file</summary>
+# <details><summary>More: a second mistake in Embed.py</summary>
 #
 # It gives the cosine an exponent of its own, `2 * (i + 1)` instead of `2 * i`. Then the sine and cosine of a pair have different angles, their point leaves the circle, and the rotation that you'll find below no longer exists.
 #

@@ -293,7 +293,7 @@ plots.mixture(values, its_weights[0], words);
 # %% [markdown]
 # The points are the five values, and the star is the output. It is nearest to *cat*, and it always stays inside a rubber band around all five (their *convex hull*). Attention only mixes values; lesson 5 adds a layer that computes something new.
 #
-# **All words at once.** Stack the queries into a matrix, and the same four steps give every output.
+# **All words at once.** Stack the queries, and the same four steps give an output for each word.
 
 # %% demo
 all_weights = torch.softmax(queries @ keys.T / 2, dim=-1)  # (5, 5): a row for each query
@@ -301,7 +301,7 @@ plots.heatmap(all_weights, words, words, title="weights: queries down, keys acro
 print(all_weights @ values)  # (5, 2): row 3 is z
 
 # %% [markdown]
-# Row *its* of the picture holds the weights you have just seen, and row 3 of the printed outputs is $z$. No row waits for another, so all are computed at once.
+# In the row of *its*, the weights are those of step 3, and the output is $z$. No row waits for another, so all are computed at once.
 
 # %% [markdown]
 # ### The shapes
@@ -375,7 +375,7 @@ plots.distributions({"without scaling": raw, r"with $1/\sqrt{d_k}$": scaled}, ti
 # %% [markdown]
 # Each panel shows the 16 weights, sorted, and averaged over 300 random queries. The top row *saturates*: the wider the vectors, the closer the largest weight comes to 1.
 #
-# If the model had learnt that choice, this would be fine. At the start of training, though, the scores are random, so the winner is random too, and the model can barely learn to pick another. The reason is the derivative of weight $w_i$ with respect to score $s_j$: it is $w_i(1 - w_i)$ if $i = j$, and $-w_i w_j$ otherwise. If one weight is close to 1 and the others are close to 0, all of these products are close to 0. The next cell measures the gradient that reaches a query.
+# If the model had learnt to give one key nearly all the weight, this would be fine. At the start of training, though, the scores are random, so the winner is random too, and the model can barely learn to pick another. The reason is the derivative of weight $w_i$ with respect to score $s_j$: it is $w_i(1 - w_i)$ if $i = j$, and $-w_i w_j$ otherwise. If one weight is close to 1 and the others are close to 0, all of these products are close to 0. The next cell measures the gradient that reaches a query.
 
 # %% demo
 def gradients_at_queries(d_k, scale, trials=400):
@@ -614,7 +614,7 @@ plots.masks({"causal": causal, "padding": padding[0].expand(6, 6), "both": both[
 #
 # <details><summary>Answer</summary>
 #
-# None. The next cell tries each on five scores, with the last two keys blocked.
+# None. The next cell tries each on five scores, with the last two keys blocked: their bars (orange) must be 0, and the blue ones must match the first panel.
 #
 # </details>
 
@@ -634,7 +634,7 @@ for name, weights in ways.items():
 plots.bars(ways, ["k0", "k1", "k2", "k3", "k4"], marked=["k3", "k4"], top=0.6);
 
 # %% [markdown]
-# The orange bars must be 0, and the blue ones must match the first panel.
+# None of the three gives the weights that are wanted:
 #
 # - **Weights × mask**: the row sums to 0.47, and the allowed weights still depend on the blocked scores, so under a causal mask the future leaks.
 # - **Scores × mask**: a blocked score becomes 0, and $e^0 = 1$, so the blocked keys get 0.26.
@@ -768,7 +768,7 @@ plots.heatmaps(kept, words, words)
 print("weight of cat in row its:", {name: round(found[3, 1].item(), 2) for name, found in kept.items()})
 
 # %% [markdown]
-# Under the causal mask, *its* loses *milk*, and the weight of *cat* rises from 0.78 to 0.87. On the right only one cell is blocked, and only one row changes: *its* now gives nearly half of its weight to *milk*.
+# Under the causal mask, *its* loses *milk*, and the weight of *cat* rises from 0.78 to 0.87. With the third mask only one cell is blocked, and only one row changes: *its* may not read *cat*, and now gives nearly half of its weight to *milk*.
 #
 # **Predict, then click.** With a running kernel you can click on any cell below. What happens to the output of *milk* if you block every cell in its row?
 #
@@ -818,7 +818,7 @@ print(f"100 comparisons, {empty} queries with nothing to attend to; largest diff
 # %% [markdown]
 # The remaining difference is rounding. Empty rows agree as well: PyTorch 2.13 returns zeros where nothing is allowed.
 #
-# `nn.MultiheadAttention` takes masks in the other convention. On the left the causal mask is converted; on the right it is passed as it is.
+# `nn.MultiheadAttention` takes masks in the other convention, where True means "must not attend". On the left the causal mask is converted; on the right it is passed as it is.
 
 # %% demo
 theirs = nn.MultiheadAttention(embed_dim=8, num_heads=1, batch_first=True).eval()

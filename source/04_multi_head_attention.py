@@ -93,7 +93,7 @@ write(question, "nine times the first", chat=True, tokens=12, attention=as_the_f
 #
 # ![Splitting five tokens with six features into two heads. On the left x, with a row for each token. At the top right the right way: view as 5, 2, 3, then transpose. Head 0 holds features 0 to 2 of all five tokens, head 1 features 3 to 5, a row for each token. Below it the wrong way: view as 2, 5, 3 at once. Head 0 holds all features of the start token and of I, and half of like; its second row, which should be I, is the other half of the start token.](images/heads_split.svg)
 #
-# The wrong way has the right shape. But [`view`](https://docs.pytorch.org/docs/stable/tensor_view.html) keeps the numbers in memory order: the six features of `<sos>` come first, then those of *I*. The first 15 numbers are two and a half tokens, not head 0 of five tokens.
+# The wrong way is [`view`](https://docs.pytorch.org/docs/stable/tensor_view.html) alone. The shape is right, but `view` keeps the numbers in memory order: the six features of `<sos>` come first, then those of *I*. The first 15 numbers are two and a half tokens, not head 0 of five tokens.
 
 # %% [markdown] slide="slide"
 # ### Exercise 1: `split_heads` (2 points)
@@ -159,7 +159,7 @@ check("split-heads")
 #
 # ![Merging two heads of five tokens. On the left the two heads, with five rows each. The right way: transpose, then reshape; each row holds head 0 and head 1 of one token. The wrong way: reshape at once. Row 0, the start token, holds head 0 of the start token and head 0 of I; row 1, I, holds head 0 of like and of apples; row 2, like, holds head 0 of the end token and head 1 of the start token. All cells that come from a later token are framed: rows 0, 1 and 2 read tokens that come after them.](images/heads_merge.svg)
 #
-# A `reshape` straight to `(B, S, D)` reads them in memory order, so a row holds **one head of several tokens**. The row of *I* now contains *like* and *apples*: although the causal mask was right, the future has leaked.
+# A `reshape` straight to `(B, S, D)` reads the features in memory order, so a row holds **one head of several tokens**. The row of *I* in `<sos>` *I like apples* `<eos>` now contains *like* and *apples*: although the causal mask was right, the future has leaked.
 
 # %% [markdown]
 # ### Exercise 2: `merge_heads` (2 points)
@@ -270,11 +270,11 @@ def change_token(position):
 # %% [markdown]
 # ## "I like apples", with numbers
 #
-# Take `<sos>` *I like apples* `<eos>` through two heads with your functions: $D = 6$ and $K = 3$. The first four features of a token say what kind of word it is. The last two give its position as a point on a circle, 45° further for each token, like one pair of the encoding in lesson 2.
+# Take `<sos>` *I like apples* `<eos>` through two heads with your functions: $D = 6$ and $K = 3$. Between the split and the merge, the heads are part of the batch.
 #
 # ![The way of I like apples, with start and end token, through two heads, from left to right. Tokens x, 1 by 5 by 6, go through w q, w k and w v, each from 6 to 6, to q, k and v of 1, 5, 6. Each is split into two heads: 1, 2, 5, 3. Attention runs in each head separately, with scores and weights of 5 by 5. The outputs of both heads are merged into 1, 5, 6, and w o, from 6 to 6, makes the output, 1, 5, 6.](images/heads_overview.svg)
 #
-# Between the split and the merge, the heads are part of the batch.
+# Each row of $x$ is a token: four features for its kind of word, then its position as a point on a circle (*cos*, *sin*), 45° further for each token, like one pair of the encoding in lesson 2.
 
 # %% demo
 sentence = ["<sos>", "I", "like", "apples", "<eos>"]
@@ -286,7 +286,7 @@ x = torch.cat([torch.tensor(is_kind), angles.cos()[:, None], angles.sin()[:, Non
 plots.heatmap(x[0], sentence, features, title="x", limits=(-1, 1));
 
 # %% [markdown]
-# Projections are learnt; here they are chosen so that you can follow them, and written as in the paper, $x W$ with $x$ as a row vector. Each row of a matrix belongs to a feature of $x$. Columns 0 to 2 belong to head 0, columns 3 to 5 to head 1.
+# The projections to $q$, $k$ and $v$ are usually learnt; here they are chosen so that you can follow them. They are written as in the paper, $x W$ with $x$ as a row vector: each row of a matrix $W$ belongs to a feature of $x$, columns 0 to 2 to head 0, and columns 3 to 5 to head 1.
 
 # %% demo
 turn = 10 * math.sqrt(0.5)  # ten times the sine and the cosine of 45°
@@ -322,7 +322,7 @@ plots.heatmaps(dict(zip(titles, weights[0])), sentence, sentence);
 # %% [markdown]
 # In head 0, *like* gives most of its weight to *I* and *apples*, and both of them read *like*. In head 1, each token after `<sos>` gives most of its weight to the token before it.
 #
-# After the merge, a last matrix, $W^O$, can combine the results of both heads.
+# After the merge, a last matrix, $W^O$, combines both heads. The output's row *like* is printed.
 
 # %% demo
 merged = merge_heads(mixed)
@@ -333,7 +333,7 @@ plots.heatmap(output[0], sentence, features, title="output", limits=(-1, 1))
 print({name: round(number, 2) for name, number in zip(features, output[0, 2].tolist())})
 
 # %% [markdown]
-# Here $W^O$ puts every feature back in its place; a trained one mixes them. The printed line is the row of *like*.
+# Here $W^O$ only moves every merged feature back to the column that it has in $x$; a trained one mixes them.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** In the row of *like*, the output says 0.73 under *pronoun*. Which head found this?
@@ -397,7 +397,7 @@ for name, project in ways.items():
 # | causal, `(T_q, T_k)` | `(1, 1, T_q, T_k)` | the same |
 # | per sample, `(B, 1, T_k)` or `(B, T_q, T_k)` | `(1, B, …, T_k)`: the batch meets the **heads** | `(B, 1, …, T_k)` |
 #
-# A mask per sample then usually raises an error, but not if there are as many samples as heads. Here are two of each; sample 1 ends with two tokens of padding.
+# Without a dimension for the heads, a mask per sample usually raises an error, but not if there are as many samples as heads. Here are two samples and two heads; sample 1 ends with two tokens of padding.
 
 # %% demo
 q, k, v = torch.randn(3, 2, 2, 4, 3)  # each (B=2, H=2, T=4, K=3)
@@ -613,7 +613,7 @@ for name, parameter in theirs.named_parameters():
 # %% [markdown]
 # ### Exercise 4: `load_from_torch` (4 points)
 #
-# Copy every weight and bias of `theirs` into `mine`, a `MultiHeadAttention` of the same size, so that both give the same output. Copy, don't share: training `theirs` afterwards must not change `mine`. `mine` must stay trainable and keep its own parameters.
+# Copy every weight and bias of `theirs`, an `nn.MultiheadAttention`, into `mine`, your `MultiHeadAttention` of the same size, so that both give the same output. Copy, don't share: training `theirs` afterwards must not change `mine`. `mine` must stay trainable and keep its own parameters.
 #
 # *15 minutes, medium.*
 
@@ -682,7 +682,7 @@ check("load-from-torch")
 # %% [markdown]
 # ### A hundred comparisons
 #
-# Compare the two layers on random sizes and masks. In PyTorch's layer, True means "must not attend", hence the `~`; a mask per sample is repeated for each head; and padding is a separate argument.
+# Compare the two layers on random sizes and masks. In PyTorch's layer, True means "must not attend", so the code inverts each mask with `~`; a mask per sample is repeated for each head; and padding is a separate argument.
 
 # %% demo
 def draw_masks(kind, batch, t_q, t_k, heads):
@@ -721,7 +721,7 @@ for kind, largest in zip(("no mask", "one mask for all", "a mask per sample", "p
     print(f"{kind:18} 25 comparisons, largest difference {largest:.1e}")
 
 # %% [markdown]
-# Only rounding is left.
+# The two layers differ only by rounding.
 
 # %% [markdown]
 # ## What do more heads cost?
@@ -775,7 +775,7 @@ for heads in (1, 2, 4, 8, 16):
     print(f"heads: {heads:2}, each {512 // heads:3} wide: {counted:,} counted, {formula:,} by formula")
 
 # %% [markdown]
-# The number of heads makes no difference: it only decides where the projected vectors are cut. The scores take $H \cdot T^2 \cdot (D/H) = T^2 D$ multiplications for any $H$. Only the weights to be stored grow, to $H \cdot T^2$. The paper calls the total cost "similar".
+# The number of heads makes no difference: it only decides where the projected vectors are cut. For $T$ tokens, the scores take $H \cdot T^2 \cdot (D/H) = T^2 D$ multiplications for any $H$. Only the weights to be stored grow, to $H \cdot T^2$. The paper calls the total cost "similar".
 #
 # Why not use 512 heads, then? A head of width 1 gives every token a single number as its query and one as its key, so it can hardly tell more than "large" from "small". In the paper, a single head was 0.9 BLEU worse than the best setting, and too many heads were worse, too (table 3, rows A).
 
@@ -821,14 +821,14 @@ looks = {"one head": alone[1][0], "head 0 of 2": pair[1][0], "head 1 of 2": pair
 plots.heatmaps(looks, places, places);
 
 # %% [markdown]
-# The single head passes on one mixture of both positions, so it often confuses which token came from where. The two heads have **specialised**: one reads the first position, the other the position before. (Rows 0 and 1 are not part of the task. With other seeds, the single head gets up to 86%, the pair still 100%.)
+# The single head passes on one mixture of the two tokens that it has to name, so it often confuses which came from where. The two heads have **specialised**: one reads the first token, the other the token before. (Rows 0 and 1 are not part of the task. With other seeds, the single head gets up to 86%, the pair still 100%.)
 #
 # This is the paper's argument, too: several heads can attend to different positions and different features at once, and "with a single attention head, averaging inhibits this" (section 3.2.2).
 
 # %% [markdown]
 # ## A head of a real BERT
 #
-# Do heads specialise in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2. Nothing in its training names a role for the heads of layer 0.
+# Do heads specialise in real models? Load a small BERT with 6 layers of 12 heads, all-MiniLM-L6-v2, and look at the heads of its layer 0; darker cells are larger weights. Nothing in its training names a role for them.
 
 # %% demo
 from coursework.bert_layers import read_sentence
@@ -840,9 +840,7 @@ reading = read_sentence(loaded, "The cat drank its milk.")
 head_plots.gallery(reading.weights, reading.tokens);
 
 # %% [markdown]
-# These are the heads of layer 0; darker cells are larger weights.
-#
-# **Predict, then reveal.** Which of these heads does what head 1 did for *I like apples*: read the token before?
+# **Predict, then reveal.** Which head of layer 0 does what head 1 did for *I like apples*: read the token before?
 #
 # <details><summary>Answer</summary>
 #
@@ -857,7 +855,7 @@ before = reading.weights[head].diagonal(-1)  # the weight of token i − 1 for t
 print(f"weight on the token before: {before.min():.2f} to {before.max():.2f}")
 
 # %% [markdown]
-# In every row but the first, nearly all the weight is on the token before. Head 4 does something else. Look at its row *drank*:
+# In every row of head 2 but the first, nearly all the weight is on the token before. Head 4 does something else. Look at its row *drank*:
 
 # %% demo
 if {"drank", "milk"} <= set(reading.tokens):  # the small model doesn't know these words
@@ -1033,7 +1031,7 @@ write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_k
 # %% [markdown] slide="subslide"
 # ### Case: no leak, and no sense
 #
-# A fellow student trained a model with these two functions, and it works well. Then they load SmolLM2's weights into the same code.
+# A fellow student trained a model with these two functions, and it works well. Then they load SmolLM2's weights into the same code. The maps show which output depends on which token, with your functions and with theirs.
 
 # %% demo
 def cut(x, heads):
@@ -1120,7 +1118,7 @@ check("load-from-bert")
 # </details>
 
 # %% [markdown]
-# Now run your layer on the sentence. `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
+# Now run your layer on *The cat drank its milk.* `theirs.self` returns the merged heads and the weights; `theirs.output.dense` is BERT's $W^O$.
 
 # %% demo
 x, theirs = reading.x, reading.attention  # (1, 12, 384), and layer 0's attention

@@ -252,7 +252,7 @@ for name, change in moved.items():
 #
 # <details><summary>Answer</summary>
 #
-# Nowhere. One matrix product treats all B · S tokens, and one batched product compares all pairs. Only layer $n + 1$ has to wait, for layer $n$. A recurrent network takes S steps in sequence; an encoder takes N, however long the sentence is. That is where its parallelism comes from (section 4 and table 1 of the paper).
+# Nowhere. One matrix product treats all B · S tokens, and one batched product compares all pairs. Only layer $n + 1$ has to wait, for layer $n$. A recurrent network takes S steps in sequence; an encoder of N layers takes N, however long the sentence is. That is where its parallelism comes from (section 4 and table 1 of the paper).
 #
 # </details>
 
@@ -795,7 +795,7 @@ for number, theirs in enumerate(bert.layers):
 # %% [markdown]
 # ## Change one token: which outputs change?
 #
-# Shapes don't tell you whether an encoder is wired correctly. A simple experiment does: change one token, and measure how far each output moves. Every token can attend to every other, so **every** output must move. Added padding must move **nothing**.
+# Shapes don't tell you whether an encoder is wired correctly. A simple experiment does: change one token (a row of the table), and measure how far each output (a column) moves. Every token can attend to every other, so **every** output must move. Added padding must move **nothing**.
 
 # %% demo
 words = ["the", "cat", "drank", "its", "milk", "<eos>"]
@@ -825,7 +825,7 @@ limits = (0.0, float(table.max()))
 plots.heatmap(table, [f"change “{word}”" for word in words], words, limits=limits);
 
 # %% [markdown]
-# Each row is a token that was changed, each column an output. No entry is 0. The diagonal stands out, because the residual connections carry a token's own vector straight up.
+# Changing any one token moves every output. It moves its own the most, because the residual connections carry a token's own vector straight up.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** Now add three padding tokens after the sentence. Which outputs move, with the padding mask and without it?
@@ -848,12 +848,12 @@ plots.heatmap(torch.stack(list(cases.values())), list(cases), words, limits=limi
 # %% [markdown]
 # ## Experiment: cut the residual connections
 #
-# In the trained model above, cutting the two residual connections of one layer was enough. To see what goes wrong, take an untrained encoder with eight layers and cut all of them. If a sublayer returns $f(x) - x$, the residual connection gives $x + f(x) - x = f(x)$. Everything else stays the same, including the weights.
+# In SmolLM2, cutting the two residual connections of one layer was enough to lose the answer. To see what goes wrong, take an untrained encoder with eight layers and cut all of them. If a sublayer returns $f(x) - x$, the residual connection gives $x + f(x) - x = f(x)$. Everything else stays the same, including the weights.
 
 # %% demo
 torch.manual_seed(5)
 whole = Encoder(20, d_model=32, num_layers=8, num_heads=4, d_ff=64, dropout=0.0)
-nn.init.normal_(whole.embedding.embed.weight, std=32**-0.5)  # as above
+nn.init.normal_(whole.embedding.embed.weight, std=32**-0.5)  # times √32, that is 1
 cut = ablation.without_residuals(whole)
 encoders = {"with residuals": whole, "without residuals": cut}
 
@@ -870,7 +870,7 @@ outputs = {name: ablation.layer_outputs(each, batch) for name, each in encoders.
 #
 # <details><summary>Answer</summary>
 #
-# Three. Without them they become the same vector within three layers, up to rounding (the orange line; each mark on the vertical axis is a hundredth of the one above it). Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
+# Three. Without them they become the same vector within three layers, up to rounding (the orange line of the plot; each mark on its vertical axis is a hundredth of the one above it). Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
 #
 # </details>
 
@@ -971,7 +971,7 @@ def learn_to_reverse(model, rate=0.003, steps=150, every=10):
 # %% demo
 torch.manual_seed(5)
 small = Encoder(20, d_model=32, num_layers=4, num_heads=4, d_ff=64, dropout=0.0)
-nn.init.normal_(small.embedding.embed.weight, std=32**-0.5)  # as above
+nn.init.normal_(small.embedding.embed.weight, std=32**-0.5)  # times √32, that is 1
 cut = ablation.without_residuals(small)
 learners = {"without residuals": cut, "with residuals": small}
 found, test_ids = {}, torch.randint(4, 20, (1000, 8))  # new sequences
@@ -987,7 +987,7 @@ for name, model in learners.items():
 encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
 
 # %% [markdown]
-# The blue line reaches 1. The orange one stays near 1 in 8: one token, given as the answer at all eight positions, is right about once if it is in the sequence at all.
+# With residual connections (blue) the accuracy reaches 1. Without them (orange) it stays near 1 in 8: one token, given as the answer at all eight positions, is right about once if it is in the sequence at all.
 
 # %% [markdown]
 # ## Exercise 5: dense layers (1 point)

@@ -70,7 +70,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What a decoder does
 #
-# SmolLM2, a real decoder, gives a probability to every token that could come next, here 0.77 to *Paris*. The likeliest is appended, and the model runs again. Without the causal mask of lesson 3, earlier tokens read later ones, as they never did in training, and *Paris* is gone.
+# SmolLM2, a real decoder, gives a probability to every token that could come next (here 0.77 to *Paris*), appends the likeliest, and runs again. Without the causal mask of lesson 3, every token sees the future, as it never did in training, and the answer is lost.
 
 # %% demo
 from coursework.smollm import next_tokens, write
@@ -84,7 +84,7 @@ write(question, "sees the future", chat=True, tokens=12,
 # %% [markdown]
 # ## One token after another
 #
-# The lesson's example is translation: the decoder writes a sentence $y$ in one language and reads a sentence $x$ in another, the **source**. The chain rule of probability splits this into steps:
+# The lesson's example is translation: the decoder writes a sentence $y$ in one language and reads a sentence $x$ in another, the **source**. The chain rule of probability splits the probability of $y$, given $x$, into steps:
 #
 # $P(y \mid x) = P(y_0 \mid x) \cdot P(y_1 \mid y_0, x) \cdot P(y_2 \mid y_0, y_1, x) \cdots$
 #
@@ -287,7 +287,7 @@ check("target-mask")
 # %% [markdown] slide="slide"
 # ### Exercise 3: `DecoderLayer` (6 points)
 #
-# Build the layer in the figure. *20 minutes, medium.*
+# Build the decoder layer from its three sublayers. *20 minutes, medium.*
 #
 # - **Attributes**: `self_attention` and `cross_attention`, two `MultiHeadAttention`; `feed_forward`, a `FeedForward`; `norm1`, `norm2` and `norm3`, three separate norms in the order of use. You may use `nn.LayerNorm` instead of `LayerNorm`.
 # - **`forward(x, memory, self_mask=None, memory_mask=None)`** returns a tensor of shape `(B, T, D)`. Either mask may be missing, and T may differ from S.
@@ -454,17 +454,17 @@ decoder_plots.movements(maps, [targets, sources], targets);
 # %% [markdown]
 # ### Three broken decoders
 #
-# 1. **No causal mask.**
+# 1. **No causal mask.** The self-attention sees the whole target.
 # 2. **Self-attention on the memory.** The self-attention runs over the *encoder's output*, and the target only supplies the queries of the second attention.
-# 3. **The obvious repair.** Someone swaps the arguments. Now the self-attention gets the target, but the second attention takes only its values from there, and queries and keys from the encoder's output.
+# 3. **The obvious repair.** Now the self-attention gets the target, but someone swaps the arguments of the second attention: only its values come from there, and its queries and keys from the *encoder's output*.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** A *target* token is changed. Which outputs move in each of the three? (Solid frames mark outputs that moved and shouldn't have, dashed frames outputs that should have moved and didn't.)
 #
 # <details><summary>Answer</summary>
 #
-# - Left and right, every output moves: both decoders see the future.
-# - The middle one **passes every test of causality**, since no output depends on a later token. But none depends on an *earlier* one either: instead of $P(y_2 \mid y_0, y_1, x)$ it models $P(y_2 \mid y_1, x)$. A test has to ask two things: is the future hidden, *and* is the past used?
+# - Without a causal mask, and after the obvious repair, every output moves: both decoders see the future.
+# - Self-attention on the memory **passes every test of causality**, since no output depends on a later token. But none depends on an *earlier* one either: instead of $P(y_2 \mid y_0, y_1, x)$ it models $P(y_2 \mid y_1, x)$. A test has to ask two things: is the future hidden, *and* is the past used?
 #
 # </details>
 
@@ -493,7 +493,7 @@ maps = {name: (movement(each, change_source=True), everywhere)
 decoder_plots.movements(maps, [sources] * 3, targets);
 
 # %% [markdown]
-# None of the three raises an error. Change one target token with the slider, and compare the four decoders.
+# None of the three broken decoders raises an error. Change one target token with the slider, and compare the four decoders.
 
 # %% demo
 from ipywidgets import IntSlider, interact
@@ -671,7 +671,7 @@ check("decoder")
 #
 # ![Two blocks side by side, read from bottom to top. In each, a thick straight line, the residual stream, leads from x at the bottom to the output at the top, and sublayers branch off to its left and are added back to it. Left, the decoder layer of the paper: masked self-attention, cross-attention with the memory, and feed-forward branch off; after each sum a norm sits on the residual stream itself. Right, the GPT block: masked self-attention and feed-forward branch off, each behind its own norm within the branch, so the residual stream contains nothing but two sums.](images/decoder_gpt_block.svg)
 #
-# The thick line is the **residual stream**: the vectors that each sublayer reads from and adds to. GPT-2 moved the norms from this stream into the branches (Radford et al. 2019, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$.
+# The thick line of each block is its **residual stream**: the vectors that each sublayer reads from and adds to. GPT-2 moved the norms from this stream into the branches (Radford et al. 2019, section 2.3). This is **pre-norm**, $x + \mathrm{dropout}(\mathrm{sublayer}(\mathrm{norm}(x)))$.
 #
 # Deep pre-norm stacks are easier to train (Xiong et al. 2020, arXiv:2002.04745). But their vectors grow from block to block, so the *model* needs one more norm after its last block.
 
@@ -967,7 +967,7 @@ check("decode-step")
 #
 # <details><summary>Answer</summary>
 #
-# With the cache, a single position goes through the layers, so the time hardly grows with the length. Without it, all positions go through them again for each token: after 10 tokens this takes about twice the time, after 400 more than ten times. (The cell measures processor time on one core, so that other programs don't count.)
+# With the cache, a single position goes through the layers, so the time hardly grows with the length. Without it, all positions go through them again for each token: after 10 tokens this takes about twice the time, after 400 more than ten times. (The times are processor time on one core, so that other programs don't count.)
 #
 # </details>
 

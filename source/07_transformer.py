@@ -305,7 +305,7 @@ print("after loading, the logits agree:", torch.equal(fresh(src, tgt), model(src
 #
 # <details><summary>More: the numbers</summary>
 #
-# Each sine–cosine pair of the positions has a root mean square of $\sqrt{1/2} \approx 0.71$. After the factor $\sqrt{d_\text{model}}$, Xavier-uniform embeddings are $\sqrt{4 d_\text{model} / (V + d_\text{model})}$ times as large: 1.3 times for 50 tokens and $d_\text{model} = 32$, but only 0.35 times for 3000 tokens and $d_\text{model} = 96$. A standard deviation of $d_\text{model}^{-1/2}$ gives a ratio of 1.4 for every vocabulary.
+# Each sine–cosine pair of the positions has a root mean square of $\sqrt{1/2} \approx 0.71$. After the factor $\sqrt{d_\text{model}}$, Xavier-uniform embeddings are $\sqrt{4 d_\text{model} / (V + d_\text{model})}$ times as large for a vocabulary of $V$ tokens: 1.3 times for 50 tokens and $d_\text{model} = 32$, but only 0.35 times for 3000 tokens and $d_\text{model} = 96$. A standard deviation of $d_\text{model}^{-1/2}$ gives a ratio of 1.4 for every vocabulary.
 #
 # </details>
 
@@ -482,7 +482,7 @@ check("greedy-decode")
 # **Label smoothing** (Szegedy et al. 2015, arXiv:1512.00567, section 7; Vaswani et al. 2017, section 5.4) asks for slightly less. The target becomes a mixture: $1 - \varepsilon$ on the right token, plus $\varepsilon$ spread evenly over **all V tokens, including the right one**. It is a different target, not noise.
 
 # %% [markdown]
-# With $\varepsilon = 0.1$ and five tokens, the target is 0.92 for the right token and 0.02 for each other one. In the plot, the others share the remaining probability evenly.
+# With $\varepsilon = 0.1$ and five tokens, the target is 0.92 for the right token and 0.02 for each other one. In the next plot, the others share the remaining probability evenly.
 
 # %% demo
 chosen = torch.linspace(0.5, 0.999, 200)  # the probability of the right token, of five
@@ -1235,7 +1235,7 @@ print(f"the model's perplexity: on all tokens {every:.1f}, on known words {reach
 print("baselines on known words: " + ", ".join(f"{name} {value:.0f}" for name, value in baselines.items()))
 
 # %% [markdown]
-# On all tokens of Shakespeare, its perplexity is about 18, but half of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training beats the counts, although the model's softmax, unlike the baselines, also spends probability on separators and `<unk>`. The loss falls steeply for some 100 steps and slowly after that.
+# On all tokens of Shakespeare, the model's perplexity is about 18, but half of those tokens are separators. On known words, the honest number is about ten times as high, a little below 200. Knowing only how frequent each word is gives 528, and counting which word follows which gives 276. So a minute of training beats the counts, although the model's softmax, unlike the baselines, also spends probability on separators and `<unk>`. The loss falls steeply for some 100 steps and slowly after that.
 
 # %% [markdown]
 # ## Sampling
@@ -1503,7 +1503,7 @@ check("sample-next")
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# Your Shakespeare model learnt from five million characters, SmolLM2 from two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Your `sample_next` can choose for both (if you haven't written it, run `skip("sample-next")` first).
+# Your Shakespeare model learnt from five million characters, SmolLM2 from two trillion tokens (Allal et al. 2025, arXiv:2502.02737). Your `sample_next` can choose for both. If you haven't written it, run `skip("sample-next")` first.
 #
 # **Predict, then reveal.** Which of the temperatures 0.2, 1 and 3 gives the most predictable story, and which gives gibberish? Can `top_k` save a temperature of 3?
 #

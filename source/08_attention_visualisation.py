@@ -423,7 +423,7 @@ check("plot-attention")
 attention_plots.grid(maps["cross"], words, digits, draw=plot_attention, title="cross-attention");
 
 # %% [markdown]
-# In layer 1, head 3 attends from `<sos>` to the 4, the digit to be spelt out next, from *four* to `<eos>`, from *and* to the 7, and from *seventy* to the 3. A map can't show why a weight is there. (On another machine, other heads may do this.)
+# In the cross-attention of layer 1, head 3 attends from `<sos>` to the 4, the digit to be spelt out next, from *four* to `<eos>`, from *and* to the 7, and from *seventy* to the 3. A map can't show why a weight is there. (On another machine, other heads may do this.)
 #
 # **Predict, then reveal.** Next come the maps of self-attention. Which weights of the decoder's maps are 0, and which are 1, whatever the model has learnt?
 #
@@ -440,7 +440,7 @@ attention_plots.grid(maps["decoder"], words, words, draw=plot_attention, title="
 # %% [markdown]
 # ## All heads at once: bertviz
 #
-# **bertviz** (Vig 2019, arXiv:1906.05714) draws the same weights as lines between two columns of tokens. Its **head view** shows one layer, with one colour per head; darker lines mean larger weights.
+# **bertviz** (Vig 2019, arXiv:1906.05714) draws the weights of a map as lines between two columns of tokens. Its **head view** shows one layer, with one colour per head; darker lines mean larger weights.
 #
 # 1. Hover over a word on the left to see what it attends to.
 # 2. Double-click a colour at the top to show that head alone.
@@ -627,7 +627,7 @@ ax = plots.panel(8.8, 4.6)
 plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
-# The framed head gives almost all of its weight to the previous token, and its map confirms it. Clark et al. found such heads in BERT as well.
+# The head with the highest score (framed) gives almost all of its weight to the previous token, and its map confirms it. Clark et al. found such heads in BERT as well.
 #
 # Is there a head that links **the same word across the two sentences**? The score is the mean weight from one occurrence of a word to the other, in both directions, over all words that occur once in each sentence.
 
@@ -648,7 +648,7 @@ ax = plots.panel(8.8, 4.6)
 plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
-# *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*, here to `[CLS]`: Clark et al. call this a "no-op" (section 3.2).
+# In the head with the highest score, *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*, here to `[CLS]`: Clark et al. call this a "no-op" (section 3.2).
 #
 # **A warning.** Among 72 heads, one will always look like something. A finding needs a second sentence, chosen *before* you look. Here is the head on two pairs that played no part in finding it.
 

@@ -186,7 +186,7 @@ check("rms-norm")
 # </details>
 
 # %% [markdown]
-# What does it save? Time three norms on 400 vectors. (The cell also lets PyTorch use one thread from here on, so that times can be compared.)
+# What does it save? Time three norms on 400 vectors. (From here on, PyTorch uses one thread, so that times can be compared.)
 
 # %% demo
 import time
@@ -352,7 +352,7 @@ for heads in (9, 3, 1):
 # - **`forward(x, past=None)`** returns `(y, (k, v))`. `past` is the pair that an earlier call returned, `(B, G, P, K)` each, with the keys already turned. The positions of `x` then count on from P, each attends to all earlier positions and to itself, and the pair that you return holds P + T positions. Don't modify `past`.
 # - If H doesn't divide `d_model`, or G doesn't divide H, raise a `ValueError` in the constructor.
 #
-# **Build it in five steps.** Run the test cell after each one: it prints a line for every step that works, and stops at the first that doesn't.
+# **Build the attention in five steps.** Run the test cell after each one: it prints a line for every step that works, and stops at the first that doesn't.
 #
 # | step | write | the test then checks |
 # |---|---|---|
@@ -938,7 +938,7 @@ else:
     print("The weights are missing: texts and pictures are shown as recorded.")
 
 # %% [markdown]
-# Is it the same model? `transformers` has its own Llama. It stores the rows of `w_q` and `w_k` in another order: it turns features $i$ and $i + K/2$ together, where this file and your `rotary` turn neighbours. `transformers_llama` reorders the rows, or leaves them as they are.
+# Is it the same model? Compare its logits and its next token with those of the Llama in `transformers`. That one turns features $i$ and $i + K/2$ together, where this file and your `rotary` turn neighbours, so it needs the **rows** of `w_q` and `w_k` in another order. `transformers_llama` reorders them, or leaves them as they are.
 
 # %% demo
 from coursework.llama_twin import transformers_llama
@@ -1252,7 +1252,7 @@ for name, matrix in {"the table": table, "w_q": table[:576]}.items():
 del table, matrix
 
 # %% [markdown]
-# The sum reads fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. (Without the weights, the last number comes from another machine, so don't compare it with the limits of yours.) A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top.
+# The sum reads memory fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. (Without the weights, the last number comes from another machine, so don't compare it with the limits of yours.) A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top.
 #
 # With 16 bits the limit is twice as high, and the product with the table, which has to be read from memory, is faster indeed. A matrix that stays inside the processor gains nothing, because there reading isn't what takes the time. (On a processor without instructions for 16 bits, both can be slower.) In a layer, the matrices are small and the calls are many, so that 16 bits bring little. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
 
@@ -1337,7 +1337,7 @@ print("answers: complete, and in the right form; the numbers are graded later")
 # %% [markdown] slide="subslide"
 # ### Case 1: the answer that breaks off
 #
-# A friend's model has the same weights. On the three prompts above, its logits agree with those of `transformers`, to rounding. Then it answers a question, greedily, with your `generate`:
+# A friend's Llama has the weights of SmolLM2, like yours, and on the three prompts of the comparison its logits agree with those of `transformers`, too. Then both answer *What is the capital of France?* and *Name three colours.*, greedily, with your `generate`:
 
 # %% demo
 from coursework.another_llama import AnotherLlama
@@ -1363,7 +1363,7 @@ for question in (france, "Name three colours."):
 # %% [markdown] slide="subslide"
 # ### Case 2: half the bits, and no answer
 #
-# The model of the last section has weights in `bfloat16`, and it answers. Then someone converts them with `.half()` to `float16`, which takes just as little memory. No logit is infinite or NaN.
+# Your model answers with its weights in `bfloat16`, too. Then someone converts them with `.half()` to `float16`, which takes just as little memory. No logit is infinite or NaN.
 
 # %% demo
 say(generate, half, conversation(france), "in bfloat16", tokens=12)

@@ -24,7 +24,7 @@ KEY: Final = re.compile(r"\*\*|\$[^$]*(?:=|\\frac|\\sqrt|\\le)[^$]*\$|:$")
 STALE: Final = re.compile(
     r"running kernel|\bsliders?\b|\bdrag\b|press Enter|click on any cell|edit the query"
     r"|pip install|recorded texts|run the checks"
-    r"|stop button|run all cells|save the notebook|raise `STEPS`|`checkpoint=`"
+    r"|stop button|run all cells|save the notebook|raise `STEPS`|`checkpoint=`|run `skip\("
     r"|next cell (?:shows|tells|draws)",
     re.IGNORECASE,
 )

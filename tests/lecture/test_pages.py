@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT
-from nbformat.v4 import new_code_cell, new_output
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from autograder.cli import main
 from autograder.lecture import pages
@@ -120,11 +120,36 @@ def test_a_deck_without_exercises_holds_no_model_answer(lesson: str) -> None:
     assert "Model answer" not in sources(deck)
 
 
+ELSEWHERE = re.compile(
+    r"\b[Oo]n the (?:left|right)\b[ ,]*(?:only|the|each)|^Left and right|\b[Tt]he (?:orange|blue) (?:line|bars|one)\b"
+    r"(?! of the plot)|[Pp]rinted line|\b(?:model|prompts|figure|picture) above\b|^These are the heads|^(?:The )?\w+ of these heads",
+    re.MULTILINE,
+)
+
+
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_no_slide_of_words_points_at_what_is_elsewhere(lesson: str) -> None:
+    """Without something to look at, it has no left, no orange line, and nothing above."""
+    text, notebook, folder = solved_lesson(COURSE, lesson)
+    for about, cell in zip(text.cells, notebook.cells, strict=True):
+        cell.source = about.text if about.kind.is_markdown else cell.source
+    words, seen, found = "", False, []
+    for cell in [*slide_notebook(text, notebook, folder).cells, new_markdown_cell(metadata={"slideshow": {"slide_type": "slide"}})]:
+        kind = cell.metadata.get("slideshow", {}).get("slide_type", "")
+        if kind in ("slide", "subslide"):
+            found += [] if seen else ELSEWHERE.findall(words)
+            words, seen = "", False
+        if kind != "notes":
+            words += cell.source + "\n" if cell.cell_type == "markdown" else ""
+            seen = seen or "![" in cell.source or any("image/png" in str(one) for one in cell.get("outputs", []))
+    assert found == []
+
+
 @pytest.mark.parametrize("lesson", COURSE.lessons())
 def test_no_slide_speaks_about_controls_that_are_not_there(lesson: str) -> None:
     """Neither do the speaker notes."""
     prose = [cell.source for cell in made(lesson, slide_notebook).cells if cell.cell_type != "code"]
-    stale = re.compile(r"running kernel|slider|[Dd]rag |run the cell|press Enter|YOUR CODE")
+    stale = re.compile(r"running kernel|slider|[Dd]rag |run the cell|press Enter|YOUR CODE|run `skip\(")
     assert [text for text in prose if stale.search(text)] == []
 
 
