@@ -23,6 +23,7 @@ SEED = 20170612  # of the random state in which an example is tried
 PROJECTIONS, DIRECTIONS = 4, 9803
 TOLERANCE = 1e-4  # of the length of the vector of all floats, and at least of 1
 DIGITS = 16  # of the digest
+MOST_ALIKE = 3  # mistakes that are told besides the one
 RIGHT = "right"  # the form of every right result
 
 
@@ -81,7 +82,8 @@ class Recognised:
 
     Attributes:
         title, hint: those of the mistake.
-        alike: titles of other mistakes that give exactly these results.
+        alike: titles of other mistakes that give these results as well.
+        exact: whether all results are those of this mistake, or of two.
         are_two: whether exactly these results are those of two known mistakes that were made together.
         places: which of the results are wrong as this mistake alone makes them.
     """
@@ -89,6 +91,7 @@ class Recognised:
     title: str
     hint: str
     alike: Sequence[str]
+    exact: bool
     are_two: bool
     places: Sequence[int]
 
@@ -116,13 +119,19 @@ class ExampleSet:
         single = [each for each in self.mistakes if each.either or len(each.titles) == 1]
         if exact and exact not in single and not any(map(_tells, got, self.examples)):
             exact = None  # whatever loses the result looks like this
-        known = exact
+        known, tied = exact, list[str]()
         if exact is None or exact not in single:
             parts = [each for each in single if exact is None or each.titles[0] in exact.titles]
             telling = {n for n, pair in enumerate(zip(got, self.examples, strict=True)) if _tells(*pair)}
             explained = [_explained(signatures, each.signatures) for each in parts]
             counts = [len(places) if exact or places & telling else 0 for places in explained]
-            known = parts[counts.index(max(counts))] if any(counts) else exact
+            best = counts.index(max(counts, default=0)) if any(counts) else None
+            known = exact if best is None else parts[best]
+            if exact is None and best is not None:
+                equal = [
+                    each for each, places in zip(parts, explained, strict=True) if places == explained[best]
+                ]
+                tied = [each.titles[0] for each in equal if each.titles[0] != parts[best].titles[0]]
         if known is None:
             return None
         title = known.titles[0]
@@ -131,7 +140,8 @@ class ExampleSet:
         return Recognised(
             title,
             known.hints[0],
-            alike=either[0] if either else (),
+            alike=either[0] if either else tuple(dict.fromkeys(tied))[:MOST_ALIKE],
+            exact=exact is not None,
             are_two=exact is not None and exact not in single,
             places=sorted(set().union(*forms)),
         )

@@ -25,6 +25,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 NOT_OF_A_BLANK = 'not implemented for|required "forward"'  # torch raises it too
 UNDEFINED = r"name '(\w+)' is not defined"
 WITHOUT_SELF = "Is `self.` missing before `{name}`?"
+NO_INIT = "The class of your cell has no `__init__`. Is it spelt with two underscores on each side?"
 ONLY_IN_INIT = "`{name}` is known only inside `__init__`. Keep it there as `self.{name}`, and use that here."
 OWN_RAISE = "This `raise` is your own. Check its condition, and whether it should be there."
 RAISED_ELSEWHERE = "The `raise` there is your own. Check what is passed to that cell from here."
@@ -106,8 +107,15 @@ def _advice(raised: Raised, cell: StudentCell) -> str:
         return WITHOUT_SELF.format(name=lone)
     if lone := _only_in_init(raised, cell):
         return ONLY_IN_INIT.format(name=lone)
+    if name == "TypeError" and "__init__()" in raised.message and _lacks_init(cell.source):
+        return NO_INIT
     known = raised.bases[raised.bases.index(name) :] if name in raised.bases else ()
     return advice((name, *known), raised.message, cell.has)
+
+
+def _lacks_init(source: str) -> bool:
+    """Return whether a cell defines a class and no constructor, though perhaps one with its name misspelt."""
+    return bool(re.search(r"^class\b", source, re.MULTILINE)) and "def __init__(" not in source
 
 
 def _without_self(raised: Raised, cell: StudentCell) -> str:

@@ -70,7 +70,7 @@ class Card:
         headline: one sentence for the top of the card.
         title: the mistake that was recognised, or a sentence on what is wrong; empty if right.
         hint: what to look at; empty where nothing is known.
-        known: whether `title` names a known mistake.
+        known: whether all results are those of the known mistake that `title` names.
         example: the example that shows it.
         printed: what the student's code printed meanwhile.
         waits_for: the earlier exercise whose mistake alone keeps this one from being right, "" for none.
@@ -176,7 +176,7 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     if len(pairs) == 1:
         headline = "The example comes out wrong."
     shown = _shown(example, seen, [name.strip("`") for name in changed])
-    card = Card(examples.name, False, headline, title, hint, mistake is not None, shown)
+    card = Card(examples.name, False, headline, title, hint, mistake is not None and mistake.exact, shown)
     if seen.raised and mistake and not took_too_long(seen):
         return _with_line(card, seen.raised, source)
     are_two = mistake is not None and mistake.are_two

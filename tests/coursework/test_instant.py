@@ -24,7 +24,8 @@ from coursework.engine.observation import Observation
 from coursework.instant import notebook as notebook_module
 from coursework.instant.card import Card, same_result
 from coursework.instant.exercises import exercises_of
-from coursework.stand_ins import scaled_dot_product_attention
+from coursework.stand_ins import PositionalEncoding, TokenEmbedding, scaled_dot_product_attention
+from coursework.stand_ins_models import EncoderLayer
 
 
 def plain(x: torch.Tensor, dim: int) -> torch.Tensor:
@@ -582,6 +583,47 @@ def test_layers_in_a_plain_list_are_told() -> None:
     card = check("encoder", scope)
     assert "plain list" in card.title
     assert "containers" in card.hint
+
+
+TWICE = """class Encoder(nn.Module):
+    def __init__(self, vocab_size, d_model, num_layers, num_heads, d_ff, max_len=512, dropout=0.1):
+        super().__init__()
+        self.embedding = TokenEmbedding(vocab_size, d_model)
+        self.position = PositionalEncoding(d_model, max_len, dropout)
+        self.layers = LIST(EncoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+    def forward(self, ids, mask=None):
+        x = self.embedding(ids)
+        x = x + self.position(x)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x if self.training else FACTOR * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("changes", "title", "hint"),
+    [
+        (("list", "1.5"), "plain list", "registers"),
+        (("nn.ModuleList", "1.0"), "The token vectors are added twice", ""),
+        (("nn.ModuleList", "1.5"), "", "nother mistake gives the same result: "),
+    ],
+)
+def test_one_result_among_others_does_not_settle_which_mistake_it_is(
+    changes: tuple[str, str], title: str, hint: str
+) -> None:
+    """What else gives it is told, and what PyTorch doesn't see comes first."""
+    names = {"TokenEmbedding": TokenEmbedding, "PositionalEncoding": PositionalEncoding, "EncoderLayer": EncoderLayer}
+    source = TWICE.replace("LIST", changes[0]).replace("FACTOR", changes[1])
+    card = check("encoder", {**names, "Encoder": cell(source, "Encoder", nn=nn, **names)})
+    assert title in card.title
+    assert hint in card.hint
+
+
+def test_a_misspelt_constructor_is_told() -> None:
+    """Python says that nn.Module's own takes no such argument."""
+    source = TWICE.replace("__init__(self, vocab", "_init_(self, vocab")
+    told = tried("encoder", cell(source, "Encoder", nn=nn), name="Encoder").title
+    assert "The class of your cell has no `__init__`. Is it spelt with two underscores on each side?" in told
 
 
 @pytest.mark.parametrize("exercise", ["sinusoidal-encoding", "language-windows", "rotary", "encode"])
