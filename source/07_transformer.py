@@ -1268,7 +1268,7 @@ def write(temperature):
 # %% [markdown]
 # ## The fourteen tensors, traced
 #
-# PyTorch calls a *forward hook* whenever a module has run. With such hooks, `trace` records the fourteen tensors of the figure at the top, on a real forward pass of the number speller: S is 5 and T is 8.
+# PyTorch calls a *forward hook* whenever a module has run. With such hooks, `trace` records the fourteen tensors of the complete model, on a real forward pass of the number speller: S is 5 and T is 8.
 
 # %% demo
 from coursework.tracing import trace

@@ -186,7 +186,7 @@ check("rms-norm")
 # </details>
 
 # %% [markdown]
-# What does it save? Time three norms on 400 vectors. (From here on, PyTorch uses one thread, so that times can be compared.)
+# What does RMSNorm save? Time three norms on 400 vectors. (From here on, PyTorch uses one thread, so that times can be compared.)
 
 # %% demo
 import time
