@@ -7,7 +7,7 @@ import pytest
 from conftest import ROOT
 from mutants import answer_with, grade_mistake
 
-from autograder.authoring.examples import MadeExamples, examples_current, make_examples
+from autograder.authoring.examples import MadeExamples, make_examples
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course, package_of
@@ -45,12 +45,6 @@ def card_title(oracle: Oracle, exercise: Exercise, mistakes: list[Mistake]) -> t
     got = [try_answer(each.operation, answer, exercise.name, SEED) for each in found.examples]
     card = card_of(found, got)
     return card.passed, card.title
-
-
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
-def test_examples_are_made_from_what_the_lesson_declares_now(lesson: Lesson) -> None:
-    """`autograder build` has been run since the last change."""
-    assert examples_current(COURSE.root, lesson)
 
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)

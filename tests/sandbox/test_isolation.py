@@ -331,12 +331,13 @@ time.sleep(60)
 """
 
 
-def test_a_reply_that_trickles_has_one_deadline(run: Run) -> None:
+def test_a_reply_that_trickles_has_one_deadline(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each byte renewed the time once; now the message has to be complete in time."""
+    monkeypatch.setattr("autograder.sandbox.run.WALL_FACTOR", 1.0)
     started = time.monotonic()
     with pytest.raises(RunEndedError):
         run.cell(ALARMS_OFF + TRICKLE, 1)
-    assert time.monotonic() - started < 15
+    assert time.monotonic() - started < 10
 
 
 @pytest.mark.parametrize("attack", [TRICKLE, "import time\ntime.sleep(60)", "while True: pass"])
@@ -354,8 +355,9 @@ def test_a_loop_without_alarms_ends_by_the_kernels_count(
 ) -> None:
     """Code that switches its clocks off is stopped by the processor time it uses, not by the wall clock."""
     monkeypatch.setattr("autograder.sandbox.run.WALL_FACTOR", 100.0)
+    monkeypatch.setattr("autograder.sandbox.run.GRACE_SECONDS", 0.5)
     with pytest.raises(RunTimedOutError, match="processor time"):
-        run.cell(f"{ALARMS_OFF}{before}while True: pass", 2)
+        run.cell(f"{ALARMS_OFF}{before}while True: pass", 1)
 
 
 @pytest.mark.parametrize(
@@ -370,12 +372,14 @@ def test_a_loop_without_alarms_ends_by_the_kernels_count(
         "    time.sleep(0.05 if 0.1 < (time.monotonic() - start) % 1 < 0.85 else 0)",
     ],
 )
-def test_what_waits_ends_when_its_time_is_over(run: Run, waiting: str) -> None:
+def test_what_waits_ends_when_its_time_is_over(
+    run: Run, waiting: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The kernel says how long a run neither computed nor waited in line for a processor."""
-    started = time.monotonic()
-    with pytest.raises(RunWaitedError):
-        run.cell(f"{ALARMS_OFF}{waiting}", 2)
-    assert time.monotonic() - started < 10
+    monkeypatch.setattr("autograder.sandbox.run.WALL_FACTOR", 100.0)
+    monkeypatch.setattr("autograder.sandbox.run.GRACE_SECONDS", 0.5)
+    with pytest.raises(RunWaitedError, match="computed little"):
+        run.cell(f"{ALARMS_OFF}{waiting}", 1)
 
 
 def test_no_process_is_started_where_functions_are_excluded(warm: WarmProcess) -> None:
