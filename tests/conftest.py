@@ -124,6 +124,7 @@ def grader(fixed_key: None) -> Iterator[Grader]:
 def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give cells and questions a second of processor time, as it is seen from outside their process."""
     monkeypatch.setattr(sandbox_run, "GRACE_SECONDS", 0.5)
+    monkeypatch.setattr(sandbox_run, "FRAME_SECONDS", 2.0)
     monkeypatch.setattr(sandbox_run, "LOOK_SECONDS", 0.2)
     receive = Process.receive
 
