@@ -63,11 +63,13 @@ def greedy_decode(answer: Any, src: torch.Tensor, max_len: int, **ends: int) -> 
     """Decode from a model that repeats its source: the ids without columns of padding, and some facts."""
     model = Echo(ends.get("sos_id", SOS), ends.get("eos_id", EOS)).train()
     ids = answer(model, src, max_len, **ends)
-    if not isinstance(ids, torch.Tensor) or ids.dim() != 2:
-        return ids
-    used = (ids != model.pad_id).any(dim=0).nonzero()
+    if ids is None:
+        return None
+    if isinstance(ids, torch.Tensor) and ids.dim() == 2:
+        used = (ids != model.pad_id).any(dim=0).nonzero()
+        ids = ids[:, : int(used[-1]) + 1] if len(used) else ids
     return {
-        "ids": ids[:, : int(used[-1]) + 1] if len(used) else ids,
+        "ids": ids,
         "decoded in eval mode": not model.trained,
         "without gradients": not model.with_gradient,
         "mode as it was": model.training,

@@ -16,7 +16,7 @@ from coursework.console import wrapped
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
 from coursework.instant.exercises import PublicExercise, notebook_file, saved_demos
-from coursework.instant.notebook import earlier_used, first_failing, right_apart_from_earlier
+from coursework.instant.notebook import earlier_used, excluded_means, first_failing, right_apart_from_earlier
 from coursework.instant.runs import CellRuns, FailedTest, described
 from coursework.instant.sources import cell_of, names_read, used
 
@@ -167,6 +167,9 @@ def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> Fai
     source = own.source if own else cell_of(runs.names.get(tested.name))
     if stale := runs.problem(tested):
         return FailedTest(stale)
+    stopped = isinstance(value, KeyboardInterrupt)
+    if excluded := "" if stopped else excluded_means(tested, runs.names):
+        return FailedTest(excluded)
     blamed = first_failing(earlier_used(tested, runs.names), runs.names)
     if blamed and right_apart_from_earlier(tested, runs.names):
         message = FIRST.format(first=blamed.name, name=tested.name)

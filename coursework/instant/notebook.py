@@ -251,6 +251,12 @@ def wrong_all_the_same(exercise: PublicExercise, names: Mapping[str, Any]) -> st
     return f"{card.headline[:1].upper()}{card.headline[1:]} {card.title}".strip()
 
 
+def excluded_means(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return that an answer gets no points because of its means, "" if these are not why."""
+    card = card_for(exercise.id, names) if exercise.excludes else None
+    return f"{card.headline} {card.title}" if card and card.headline == NO_POINTS else ""
+
+
 def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from coursework.engine.trial import ALONE, took_too_long, try_for

@@ -619,6 +619,22 @@ def test_one_result_among_others_does_not_settle_which_mistake_it_is(
     assert hint in card.hint
 
 
+@pytest.mark.parametrize(("result", "told"), [("ids[0]", "dimension"), ("ids.tolist()", "a list; a tensor was expected")])
+def test_ids_of_another_form_are_told_as_ids(result: str, told: str) -> None:
+    """What the check notes besides them is nothing that a student returns."""
+    source = f"""@torch.no_grad()
+def greedy_decode(model, src, max_len, sos_id=1, eos_id=2):
+    ids = torch.full((len(src), 1), sos_id)
+    memory = model.eval().encode(src)
+    for _ in range(max_len):
+        ids = torch.cat([ids, model.decode(ids, memory, src)[:, -1:].argmax(-1)], dim=1)
+    return {result}
+"""
+    title = tried("greedy-decode", cell(source, "greedy_decode")).title
+    assert told in title
+    assert "dictionary was expected" not in title
+
+
 def test_a_misspelt_constructor_is_told() -> None:
     """Python says that nn.Module's own takes no such argument."""
     source = TWICE.replace("__init__(self, vocab", "_init_(self, vocab")

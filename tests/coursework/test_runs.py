@@ -409,6 +409,14 @@ def test_an_answer_by_excluded_means_is_told_where_its_visible_test_passes(lab: 
     lab("softmax", RIGHT)
 
 
+def test_a_failing_test_of_excluded_means_says_that_first(lab: Lab) -> None:
+    """A correction of what else is wrong would be for nothing."""
+    lab("softmax", "def softmax(x, dim=-1):\n    return torch.softmax(x, 0).double()")
+    told = said(lab("softmax-test"))
+    assert "fails: Grading gives no points for this. torch.softmax is excluded in this exercise." in told
+    lab("softmax", RIGHT)
+
+
 def test_answers_without_examples_have_one_state(lab: Lab) -> None:
     """In the cell, by name and at a glance. No right or wrong is claimed where nothing is checked."""
     right = "answers = dict(q=(1, 2, 3), k=(1, 2, 3), v=(1, 2, 3), scores=(1, 2, 3), output=(1, 2, 3), "
