@@ -16,7 +16,7 @@ from autograder.commands.base import Command, json_option, lessons_argument, pas
 from autograder.exports import FORMATS
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.text import clean, clean_name, counted, is_student_name, some_of
+from autograder.model.text import MOST_NAMED, clean, clean_name, counted, first_few, is_student_name, some_of
 
 if TYPE_CHECKING:
     from autograder.doctor import Finding
@@ -80,13 +80,18 @@ def _import(course: Course, path: Path, *, as_json: bool) -> None:
     for note in roster.notes:
         click.echo(f"note: {note}", err=True)
     if as_json:
-        same = sorted({each.student for each in people} - {*new, *changed})
-        _print_json({"added": new, "changed": changed, "as_before": same, "not_in_file": others})
+        same = sorted({each.student for each in people} - {*new, *(each.after.student for each in changed)})
+        differences = [{"before": vars(each.before), "after": vars(each.after)} for each in changed]
+        _print_json({"added": new, "changed": differences, "as_before": same, "not_in_file": others})
         return
     click.echo(
         f"{counted(len(new), 'student')} added, {len(changed)} changed, "
         f"{len(people) - len(new) - len(changed)} as before"
     )
+    if new:
+        click.echo(f"added: {some_of(new)}")
+    for line in first_few([*map(str, changed)], MOST_NAMED):
+        click.echo(line)
     if others:
         named = some_of(others)
         click.echo(

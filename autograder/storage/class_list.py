@@ -9,7 +9,7 @@ from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.model.course import Course
 from autograder.model.errors import CourseError
-from autograder.model.text import is_student_name, spelt_name
+from autograder.model.text import clean_name, is_student_name, spelt_name
 from autograder.storage.attempts import ArrivalLog, AttemptLog, forget_errors
 from autograder.storage.gradebook import open_gradebook
 from autograder.submissions.submission import Submission
@@ -28,6 +28,27 @@ class Listed:
     def full_name(self) -> str:
         """First and last name, as far as they are known."""
         return f"{self.first_name} {self.last_name}".strip()
+
+
+@dataclass(frozen=True)
+class Changed:
+    """A student of the class list before and after an import."""
+
+    before: Listed
+    after: Listed
+
+    def __str__(self) -> str:
+        """Say in one line what is another than before."""
+        pairs = {
+            "name": (self.before.full_name, self.after.full_name),
+            "e-mail": (self.before.email, self.after.email),
+        }
+        changes = [f"{what} {_said(was)} → {_said(now)}" for what, (was, now) in pairs.items() if was != now]
+        return f"{clean_name(self.after.student)}: {', '.join(changes)}"
+
+
+def _said(text: str) -> str:
+    return f"'{clean_name(text)}'" if text else "none"
 
 
 def class_list(course: Course) -> list[Listed]:
@@ -57,7 +78,7 @@ def handed_in(course: Course) -> dict[str, list[str]]:
     return found
 
 
-def add_students(course: Course, students: Iterable[Listed]) -> tuple[list[str], list[str]]:
+def add_students(course: Course, students: Iterable[Listed]) -> tuple[list[str], list[Changed]]:
     """Put students on the class list; return who is new, and whose names or e-mails were changed.
 
     What is empty leaves the gradebook's entry as it is. A name replaces the whole name, unless both read the
@@ -87,7 +108,7 @@ def add_students(course: Course, students: Iterable[Listed]) -> tuple[list[str],
             book.update_or_create_student(each.student, **said)
     new = [each.student for each in wanted if each.student not in before]
     after = {each.student: each for each in class_list(course)}
-    return new, [name for name, each in before.items() if after.get(name) != each]
+    return new, [Changed(each, after[name]) for name, each in before.items() if after[name] != each]
 
 
 def remove_student(course: Course, student: str) -> None:

@@ -64,12 +64,32 @@ def _rows(course: Course) -> str:
 
 def test_a_list_of_your_own_becomes_the_class_list(course: Course) -> None:
     """Twice is once, and a name that changed is changed."""
-    assert _import(course, "student id,name,email\nada,Ada L,a@x.edu\nbo,,\n").output == "2 students added, 0 changed, 0 as before\n"
+    assert _import(course, "student id,name,email\nada,Ada L,a@x.edu\nbo,,\n").output == (
+        "2 students added, 0 changed, 0 as before\nadded: ada; bo\n"
+    )
     done = _import(course, "student id,name,email\nada,Ada King,\nbo,,\ncyd,,\n")
-    assert done.output == "1 student added, 1 changed, 1 as before\n"
+    assert done.output == "1 student added, 1 changed, 1 as before\nadded: cyd\nada: name 'Ada L' → 'Ada King'\n"
     assert [(each.student, each.first_name, each.email) for each in class_list(course)] == [
         ("ada", "Ada King", "a@x.edu"), ("bo", "", ""), ("cyd", "", ""),
     ]  # fmt: skip
+
+
+def test_what_an_import_changed_is_named(course: Course) -> None:
+    """Each name and e-mail from what to what, of as many people as a line names; a program gets all of it."""
+    names = [f"s{number:02}" for number in range(13)]
+    _import(course, "student id,name\n" + "".join(f"{name},Old\n" for name in names))
+    newer = "student id,name,email\n" + "".join(f"{name},New,{name}@x.edu\n" for name in names)
+    told = _import(course, newer).output.splitlines()
+    assert told[0] == "0 students added, 13 changed, 0 as before"
+    assert told[1] == "s00: name 'Old' → 'New', e-mail none → 's00@x.edu'"
+    assert told[10:] == ["s09: name 'Old' → 'New', e-mail none → 's09@x.edu'", "and 3 more"]
+    (course.root.parent / "newest.csv").write_text("student id,email\ns00,new@x.edu\n")
+    found = json.loads(_run(course, "--import", course.root.parent / "newest.csv", "--json").stdout)
+    (changed,) = found["changed"]
+    assert changed == {
+        "before": {"student": "s00", "first_name": "New", "last_name": "", "email": "s00@x.edu"},
+        "after": {"student": "s00", "first_name": "New", "last_name": "", "email": "new@x.edu"},
+    }
 
 
 def test_the_first_command_of_a_course_makes_its_gradebook(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,7 +97,7 @@ def test_the_first_command_of_a_course_makes_its_gradebook(course: Course, monke
     course.gradebook.unlink()
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     done = _import(course, "student id\nada\n")
-    assert (done.exit_code, done.output) == (0, "1 student added, 0 changed, 0 as before\n"), done.stderr
+    assert (done.exit_code, done.output) == (0, "1 student added, 0 changed, 0 as before\nadded: ada\n"), done.stderr
 
 
 def test_a_gradebook_of_canvas_gives_names_in_two_parts(course: Course) -> None:
@@ -92,7 +112,7 @@ def test_another_systems_file_does_not_mix_two_names(course: Course) -> None:
     """A name in one piece replaces first and last name, but where they read the same, the two parts stay."""
     _import(course, 'Student,ID,SIS Login ID\n"Kovács, Béla",1,bela\n"King, Ada",2,ada\n')
     done = _import(course, "student id,name\nbela,Bela Kovacs\nada,Ada King\n")
-    assert done.output == "0 students added, 1 changed, 1 as before\n"
+    assert done.output == "0 students added, 1 changed, 1 as before\nbela: name 'Béla Kovács' → 'Bela Kovacs'\n"
     names = {each.student: (each.first_name, each.last_name) for each in class_list(course)}
     assert names == {"bela": ("Bela Kovacs", ""), "ada": ("Ada", "King")}
 
