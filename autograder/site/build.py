@@ -54,7 +54,8 @@ def site(course: Course) -> dict[str, bytes]:
 
 def _lesson(course: Course, name: str) -> LessonPage:
     _text, solved, _folder = solved_lesson(course, name)
-    return LessonPage(name, released_notebook(course, name), solved)
+    content = course.release_notebook(name).read_bytes()
+    return LessonPage(name, released_notebook(course, name), solved, content)
 
 
 def _sections(lessons: list[LessonPage]) -> str:

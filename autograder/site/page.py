@@ -6,6 +6,7 @@ solved one, so nothing that a model answer says or does by itself gets onto a pa
 
 import copy
 import re
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
@@ -62,11 +63,16 @@ class Block:
 
 
 class LessonPage:
-    """A lesson's blocks and sections, in order."""
+    """A lesson's blocks and sections, in order.
 
-    def __init__(self, name: str, released: Any, solved: Any) -> None:
-        """Take the released notebook, and the executed one with the model answers."""
+    `notebook` is the address of its notebook, which holds all of it: on a page that was opened from disk,
+    browsers show what lies beside it, and save nothing but such an address.
+    """
+
+    def __init__(self, name: str, released: Any, solved: Any, content: bytes = b"") -> None:
+        """Take the released notebook, the executed one with the model answers, and the first as a file."""
         self.name = name
+        self.notebook = f"data:application/x-ipynb+json;base64,{b64encode(content).decode()}"
         self.sections: list[Section] = []
         self.points = sum(cell.metadata.get("nbgrader", {}).get("points", 0) for cell in released.cells)
         self._given = {cell.id: cell for cell in solved.cells}

@@ -127,7 +127,8 @@ def test_the_course_is_written_whole(tmp_path: Path) -> None:
         assert not [place for place in loaded if place.startswith("http")]
     for lesson in COURSE.lessons():
         text = (tmp_path / lesson / "index.html").read_text(encoding="utf-8")
-        assert f'href="{lesson}.ipynb"' in text
+        assert f'download="{lesson}.ipynb"' in text
+        assert (tmp_path / lesson / f"{lesson}.ipynb").is_file()
         assert '<h1 id="' in text
     assert (tmp_path / "sections.js").read_text(encoding="utf-8").startswith("const SECTIONS = [")
 
