@@ -147,7 +147,7 @@ def grade_lessons(
     console = console or Console(stderr=True)
     if names := of_no_lesson(course):
         _say(console, f"left out, because no lesson has that name: {names}")
-    if names := misplaced(course):
+    if names := misplaced(course.submitted):
         _say(console, f"left out, because a notebook belongs in submitted/STUDENT/LESSON/: {names}")
     if line := look_alike(course):
         _say(console, line)

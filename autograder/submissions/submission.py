@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from autograder.model.attempt import Attempt
@@ -195,11 +195,21 @@ def of_no_lesson(course: Course) -> str:
     return listed(found)
 
 
-def misplaced(course: Course) -> str:
-    """List notebooks in `submitted` that lie in no lesson's folder, and so are nobody's; '' for none."""
-    paths = [*course.submitted.glob("*.ipynb"), *course.submitted.glob("*/*.ipynb")]
-    found = sorted(path.relative_to(course.submitted) for path in paths if path.is_file())
-    return listed([str(path) for path in found if not str(path).startswith(".")])
+def misplaced(folder: Path) -> str:
+    """List notebooks in a folder of STUDENT/LESSON/ that lie in no lesson's folder, and so are nobody's.
+
+    Returns '' for none. No link is followed, and of very many notebooks only some are looked at.
+    """
+    students = (entry for entry in _seen(folder) if entry.is_dir(follow_symlinks=False))
+    entries = chain(_seen(folder), chain.from_iterable(_seen(entry.path, MOST_FILES) for entry in students))
+    found = (e.path for e in entries if e.name.endswith(".ipynb") and e.is_file(follow_symlinks=False))
+    return listed(sorted(os.path.relpath(path, folder) for path in islice(found, MOST_FILES)))
+
+
+def _seen(folder: Path | str, most: int | None = None) -> Iterator[os.DirEntry[str]]:
+    """Yield the first `most` entries of a folder without hidden ones; nothing if it cannot be read."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        yield from (entry for entry in islice(entries, most) if entry.name[0] != ".")
 
 
 def look_alike(course: Course, others: Iterable[str] = ()) -> str:

@@ -28,7 +28,7 @@ from autograder.model.errors import SubmissionError
 from autograder.model.text import clean_name, is_student_name
 from autograder.storage.recorder import parse_stamp
 from autograder.submissions.notebook_file import MAX_BYTES, pieces, read_end
-from autograder.submissions.submission import MOST_FILES, SECRET, TIMESTAMP, listed
+from autograder.submissions.submission import MOST_FILES, SECRET, TIMESTAMP, listed, misplaced
 
 QUIET = 2.0  # seconds without a change after which a file that looks whole is whole
 PATIENCE = 60.0  # seconds without a change after which it is graded as it is
@@ -116,13 +116,8 @@ class Inbox:
         """Yield what lies in STUDENT/LESSON/."""
         unnamed: list[str] = []
         mistyped: list[str] = []
-        loose: list[str] = []
         for entry in _folders(self.folder):
             inside = [*_folders(Path(entry.path), MOST_FILES)]
-            if len(loose) < MOST_FILES:
-                folders = {each.name for each in inside}
-                names = (name for name, *_ in _state(Path(entry.path)) if name.endswith(".ipynb"))
-                loose += [f"{entry.name}/{name}" for name in names if name not in folders]
             lessons = [each for each in inside if each.name in self.lessons]
             if len(mistyped) < MOST_FILES:
                 mistyped += [f"{entry.name}/{each.name}" for each in inside if each not in lessons]
@@ -132,8 +127,8 @@ class Inbox:
                 yield from (_in_folder(entry.name, each.name, Path(each.path)) for each in lessons)
         if unnamed:
             notes.add(f"left out, because no student can have such a name: {listed(sorted(unnamed))}")
-        if loose:
-            notes.add(f"left out, because a notebook belongs in STUDENT/LESSON/: {listed(sorted(loose))}")
+        if names := misplaced(self.folder):
+            notes.add(f"left out, because a notebook belongs in STUDENT/LESSON/: {names}")
         if mistyped:
             notes.add(f"left out, because no lesson has that name: {listed(sorted(mistyped))}")
 

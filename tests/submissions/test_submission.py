@@ -123,7 +123,7 @@ def test_folders_of_no_lesson_are_named(course: Course) -> None:
 def test_notebooks_outside_of_a_lessons_folder_are_named(course: Course) -> None:
     """One folder too high, or two."""
     path = hand_in(course, "alice", **RIGHT)
-    assert misplaced(course) == ""
+    assert misplaced(course.submitted) == ""
     path.rename(course.submitted / "alice" / path.name)
     (course.submitted / "03.ipynb").write_text("{}")
-    assert misplaced(course) == f"'03.ipynb', 'alice/{path.name}'"
+    assert misplaced(course.submitted) == f"'03.ipynb', 'alice/{path.name}'"

@@ -92,13 +92,13 @@ def test_a_mistyped_lesson_is_named(tmp_path: Path) -> None:
 
 
 def test_a_notebook_one_folder_too_high_is_named(tmp_path: Path) -> None:
-    """Beside the lessons' folders; any other file there is nobody's concern."""
+    """Or two, as in a class run: beside the lessons' folders; any other file there is nobody's concern."""
     (tmp_path / "ada" / "03_tiny").mkdir(parents=True)
-    for name in ("ada/03_tiny.ipynb", "ada/notes.txt"):
+    for name in ("03.ipynb", "ada/03_tiny.ipynb", "ada/notes.txt", "ada/.03_tiny.ipynb", ".hidden.ipynb"):
         (tmp_path / name).write_text("{}")
     inbox = _plain(tmp_path)
     assert _names(inbox) == [("ada", "03_tiny")]
-    assert inbox.left_out == ["left out, because a notebook belongs in STUDENT/LESSON/: 'ada/03_tiny.ipynb'"]
+    assert inbox.left_out == ["left out, because a notebook belongs in STUDENT/LESSON/: '03.ipynb', 'ada/03_tiny.ipynb'"]
 
 
 @pytest.mark.full("120,000 folders", seconds=30)
