@@ -18,6 +18,7 @@ from packaging.requirements import Requirement
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import AutograderError, SandboxMissingError, SettingsError
 from autograder.model.nbgrader_config import gradebook_place, in_a_file, settings
+from autograder.reports.feedback_exporter import require_settings
 from autograder.sandbox.bubblewrap import find_bubblewrap
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.start import require_sandbox, sandbox_problem
@@ -25,7 +26,6 @@ from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import open_gradebook
 from autograder.storage.io_errors import plain_database_errors
-from autograder.storage.recorder import LateRule
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # of the Pythons that requirements.txt is for
 PROJECT = "transformer-coursework"
@@ -252,7 +252,7 @@ def configuration(course: Course) -> Finding:
     path = course.root / CONFIG
     try:
         found = settings(course)
-        LateRule(course)
+        require_settings(course)
         CourseExchange(course)
     except SettingsError as error:
         return problem(str(error), f"correct {CONFIG}")

@@ -1,5 +1,6 @@
 """`autograder grade`, `regrade`, `check` and `demo`: grade a class, real or invented, or one notebook."""
 
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,8 @@ from autograder.model.text import counted
 if TYPE_CHECKING:
     from autograder.grading.cluster import Cluster
     from autograder.grading.grader import GradedSubmission
+
+WRITERS = "grade", "regrade --apply"  # of a whole class; only one of them works at a time
 
 
 @click.command(
@@ -85,6 +88,7 @@ def grade(
     from autograder.grading.pool import Pool
     from autograder.reports.terminal import print_summary, summary_json
     from autograder.sandbox.start import require_sandbox
+    from autograder.storage.locks import only_one
 
     names = list(lessons) or submitted_lessons(course)
     cluster = _cluster(address, certificates, in_clear=in_clear)
@@ -92,10 +96,11 @@ def grade(
         require_sandbox()
     try:
         with (
+            only_one(course, *WRITERS),
             ClusterPool(cluster, workers, sandboxed=not unsandboxed)
             if cluster
-            else Pool(workers, sandboxed=not unsandboxed)
-        ) as pool:
+            else Pool(workers, sandboxed=not unsandboxed) as pool,
+        ):
             done = grade_lessons(course, names, pool, force=force)
     except KeyboardInterrupt:
         goes_on = (
@@ -147,10 +152,12 @@ def regrade(course: Course, lesson: str, *, write: bool, workers: int | None, un
     from autograder.grading import regrade as again
     from autograder.grading.pool import Pool
     from autograder.sandbox.start import require_sandbox
+    from autograder.storage.locks import only_one
 
     if not unsandboxed:
         require_sandbox()
-    with Pool(workers, sandboxed=not unsandboxed) as pool:
+    alone = only_one(course, *WRITERS) if write else nullcontext()
+    with alone, Pool(workers, sandboxed=not unsandboxed) as pool:
         done = again.regrade(course, lesson, pool)
         changed = [each for each in done if each.differences]
         for each in changed:

@@ -74,16 +74,19 @@ def watch(
     with Ctrl-C: what is being graded is finished first, or is left to the next start if it takes long.
     """
     from autograder.grading.pool import Pool
+    from autograder.reports.feedback_exporter import require_settings
     from autograder.sandbox.start import require_sandbox
     from autograder.storage.exchange import CourseExchange
+    from autograder.storage.locks import only_one
     from autograder.watch.inbox import Inbox
-    from autograder.watch.watch import QUICK, ArrivalGrader, Watch, only_one
+    from autograder.watch.watch import QUICK, ArrivalGrader, Watch
 
     if not unsandboxed:
         require_sandbox()
     place = Path(os.path.abspath(folder)) if folder else None  # noqa: PTH100 - links are left alone
     if place and not place.is_dir():
         raise CourseError(f"no such folder to watch: {clean(str(place))}")
+    require_settings(course)
     exchange = CourseExchange(course, place)
     folder = place or exchange.require_inbound()
     inbox = Inbox(
@@ -92,7 +95,7 @@ def watch(
     quick = Pool(workers, sandboxed=not unsandboxed, seconds=QUICK)
     slow = Pool(1, sandboxed=not unsandboxed)
     grader = ArrivalGrader(course, exchange, quick, slow)
-    with only_one(course), _stopped_by_signals() as stop:
+    with only_one(course, "watch"), _stopped_by_signals() as stop:
         click.echo(f"watching {inbox.folder}", err=True)
         tell, note = _tell_json if as_json else _tell, partial(click.echo, err=True)
         quick.warm_up(course)
@@ -172,6 +175,7 @@ def written(course: Course, lesson: str | None, *, no_browser: bool) -> None:
     go to nbgrader's gradebook at once. Feedback pages, class report and CSV files follow while you go on.
     End with Ctrl-C.
     """
+    from autograder.reports.feedback_exporter import require_settings
     from autograder.storage.gradebook import open_gradebook
     from autograder.storage.io_errors import plain_io_errors
     from autograder.written.answers import WrittenAnswers, lessons_with_questions
@@ -180,6 +184,7 @@ def written(course: Course, lesson: str | None, *, no_browser: bool) -> None:
     asked = lessons_with_questions(course)
     if lesson is not None and lesson not in asked:
         raise CourseError(f"{lesson} asks for no written answer; these do: {', '.join(asked) or 'none'}")
+    require_settings(course)
     tell = partial(click.echo, err=True)
     with plain_io_errors(course), open_gradebook(course) as book, PageMaker(course, tell) as pages:
         answers = WrittenAnswers(course, [lesson] if lesson else asked, book)

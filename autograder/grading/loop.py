@@ -46,10 +46,12 @@ class Recorded:
 class GradingLoop:
     """Grades submissions for one lesson as it is now, and records what they get.
 
-    Raises CourseError if the lesson has no text or was never released.
+    Raises CourseError if the lesson has no text or was never released, and SettingsError for a setting with
+    which no score could be recorded or no page made.
     """
 
     def __init__(self, course: Course, lesson: str, *, sandboxed: bool = True) -> None:
+        feedback_exporter.require_settings(course)
         self.course, self.lesson, self.sandboxed = course, lesson, sandboxed
         self.version = lesson_version(course, lesson)
         self._searches = search_seconds(course) > 0
@@ -110,10 +112,8 @@ class GradingLoop:
         return attempt.report.is_unsearched and self._searches
 
     def keep_lines(self, before: Attempt, attempt: Attempt) -> bool:
-        """Keep what a search found in an attempt, and return whether it says more than before."""
-        if attempt != before:
-            amend(self.course, attempt)
-        return attempt != before
+        """Keep what a search found in an attempt, and return whether the stored one now says more."""
+        return attempt != before and amend(self.course, attempt)
 
     def stale(self, students: Iterable[str]) -> list[str]:
         """Return the students whose pages are absent or older than the scores."""

@@ -17,7 +17,7 @@ from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
 from autograder.model.course import CONFIG, Course
-from autograder.model.errors import SettingsError
+from autograder.model.errors import AutograderError, SettingsError
 from autograder.model.lesson_text import header
 
 SEARCH_SECONDS = 2.0
@@ -71,7 +71,8 @@ def settings(course: Course) -> Config:
         found = PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
     except Exception as error:
         steps = traceback.extract_tb(error.__traceback__)
-        number = error.lineno if isinstance(error, SyntaxError) else None
+        is_own = isinstance(error, SyntaxError) and error.filename == str(path)
+        number = error.lineno if isinstance(error, SyntaxError) and is_own else None
         number = number or next((step.lineno for step in reversed(steps) if step.filename == str(path)), None)
         place = f"line {number} of {path}" if number else str(path)
         raise SettingsError(f"{place} stops with {type(error).__name__}: {error}") from error
@@ -91,11 +92,23 @@ def shown(value: object) -> str:
 
 @contextmanager
 def plain_setting_errors(course: Course) -> Iterator[None]:
-    """Turn nbgrader's complaint about one of its own settings into a SettingsError."""
+    """Turn what nbgrader stops at when it is set up into a SettingsError that names the cause.
+
+    That is a setting which nbgrader refuses, or an error in a program that a setting names.
+    """
     try:
         yield
-    except TraitError as error:
+    except AutograderError:
+        raise
+    except Exception as error:
         said = re.sub(r"<([\w.]+) object at 0x\w+>", r"\1", str(error))  # an address says nothing to a person
+        if not isinstance(error, TraitError):
+            steps = traceback.extract_tb(error.__traceback__)
+            file = next(step for step in reversed(steps) if not step.filename.startswith("<"))
+            place = "" if isinstance(error, SyntaxError) else f", in line {file.lineno} of {file.filename}"
+            said = f"it stops with {type(error).__name__}: {said}{place}"
+        elif error.__cause__ is not None:
+            said += f" ({error.__cause__})"
         raise SettingsError(f"a setting in {course.root / CONFIG} cannot be used: {said}") from error
 
 

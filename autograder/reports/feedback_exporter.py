@@ -18,7 +18,7 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 
 from autograder.model.course import Course
-from autograder.model.nbgrader_config import settings
+from autograder.model.nbgrader_config import plain_setting_errors, settings
 from autograder.model.text import clean_name
 from autograder.reports.student_pages import (
     INDEX,
@@ -32,7 +32,7 @@ from autograder.reports.student_pages import (
 )
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
-from autograder.storage.recorder import Recorder, attached_attempt
+from autograder.storage.recorder import LateRule, Recorder, attached_attempt
 from autograder.submissions.submission import SECRET, Submission
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
@@ -159,12 +159,19 @@ def make_pages(
     return {student: problems.get(student, "nbgrader made none") for student in stale}
 
 
+def require_settings(course: Course) -> None:
+    """Raise SettingsError if nbgrader_config.py sets what recording a score or making a page would stop at.
+
+    Commands that grade ask this first: what was graded before they stop would be graded in vain.
+    """
+    LateRule(course)
+    with plain_setting_errors(course):
+        _Pages(course, "", []).start()  # sets up all that the making of a page needs, and makes none
+
+
 def _make_in_turn(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
     try:
-        config = settings(course)
-        folder = course_directory(course, lesson, config)
-        converter = _Pages(course, students, coursedir=folder, config=config, log=quiet_logger())
-        converter.force = True
+        converter = _Pages(course, lesson, students)
         with suppress(NbGraderException):  # says only that a page failed; `problems` says which and why
             converter.start()
     except Exception as error:  # reported for each page that is missing now
@@ -175,9 +182,11 @@ def _make_in_turn(course: Course, lesson: str, students: Sequence[str]) -> dict[
 class _Pages(GenerateFeedback):  # type: ignore[misc] # nbgrader has no type annotations
     """GenerateFeedback for a list of students: nbgrader's own takes one name or a pattern."""
 
-    def __init__(self, course: Course, students: Sequence[str], **kw: Any) -> None:
-        super().__init__(**kw)
-        self.course, self.students = course, students
+    def __init__(self, course: Course, lesson: str, students: Sequence[str]) -> None:
+        config = settings(course)
+        folder = course_directory(course, lesson, config)
+        super().__init__(coursedir=folder, config=config, log=quiet_logger())
+        self.course, self.students, self.force = course, students, True
         self.problems: dict[str, str] = {}
 
     def init_notebooks(self) -> None:

@@ -30,6 +30,7 @@ from autograder.model.nbgrader_config import plain_setting_errors, settings, sho
 from autograder.model.text import some_of
 from autograder.storage.attempts import AttemptLog, log_error
 from autograder.storage.gradebook import Withdrawn, open_gradebook, quiet_logger, write_scores
+from autograder.storage.locks import recording
 from autograder.submissions.submission import SECRET, TIMESTAMP, Submission
 
 KEY = "autograder"  # the entry of a graded notebook's metadata that holds its attempt
@@ -75,14 +76,9 @@ class LateRule:
     def __init__(self, course: Course) -> None:
         """Read the rule. Raises SettingsError if it cannot be used."""
         self._path = course.root / CONFIG
-        try:
-            with plain_setting_errors(course):
-                rule = AssignLatePenalties(config=settings(course), log=quiet_logger())
-                rule.init_plugin()
-        except SettingsError:
-            raise
-        except Exception as error:  # the rule may be anybody's program
-            raise self._unusable(f"it stops with {type(error).__name__}: {error}") from error
+        with plain_setting_errors(course):
+            rule = AssignLatePenalties(config=settings(course), log=quiet_logger())
+            rule.init_plugin()
         self._plugin = rule.plugin_inst
 
     def taken_off(self, student: str, score: float, seconds: float) -> float:
@@ -128,11 +124,12 @@ class Recorder:
         nbgrader's rule for late work applies, or the one that nbgrader_config.py sets.
         """
         student, lesson = attempt.student, attempt.lesson
-        withdrawn = record_attempt(self.course, self.book, attempt)
-        row = self.book.find_submission_notebook(lesson, lesson, student)
-        row.late_submission_penalty = self.penalty(student, lesson, row.score) or None
-        self.book.db.commit()
-        write(self.course, attempt, notebook)
+        with recording(self.course):
+            withdrawn = record_attempt(self.course, self.book, attempt)
+            row = self.book.find_submission_notebook(lesson, lesson, student)
+            row.late_submission_penalty = self.penalty(student, lesson, row.score) or None
+            self.book.db.commit()
+            write(self.course, attempt, notebook)
         return withdrawn
 
     def penalty(self, student: str, lesson: str, score: float) -> float:
@@ -175,12 +172,23 @@ def attached_attempt(notebook: NotebookNode) -> Attempt | None:
     return Attempt.model_validate(stored) if stored is not None else None
 
 
-def amend(course: Course, attempt: Attempt) -> None:
+def amend(course: Course, attempt: Attempt) -> bool:
     """Put an attempt in the place of the stored one that it says more of; scores stay as they are.
 
-    A run that is killed in between grades the submission again: then log and folder do not agree.
+    Returns False, and changes nothing, if a newer one was recorded meanwhile. A run that is killed in between
+    grades the submission again: then log and folder do not agree.
     """
-    AttemptLog(course.reports).amend(attempt)
+    with recording(course):
+        log = AttemptLog(course.reports)
+        newest = log.last(attempt.student, attempt.lesson)
+        if newest is None or newest.graded_at != attempt.graded_at:
+            return False
+        log.amend(attempt)
+        _amend_notebook(course, attempt)
+    return True
+
+
+def _amend_notebook(course: Course, attempt: Attempt) -> None:
     path = course.autograded_notebook(attempt.student, attempt.lesson)
     notebook = json.loads(path.read_bytes())  # we wrote it: its form needs no check, which takes 0.1 s
     notebook["metadata"][KEY] = attempt.model_dump(mode="json")

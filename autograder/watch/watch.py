@@ -12,7 +12,6 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 
-from filelock import FileLock, Timeout
 from watchfiles import watch as file_changes
 
 from autograder.grading.grade_submission import Result
@@ -32,7 +31,6 @@ from autograder.storage.recorder import without_time
 from autograder.submissions.submission import Submission, look_alike
 from autograder.watch.inbox import Arrival, Inbox, UploadTracker, collect
 
-LOCK = "watch.lock"
 GLANCE = 0.5  # seconds between two looks while something is being written or graded
 RESCAN = 10.0  # seconds between two looks otherwise: a network share reports no changes
 QUICK = 30.0  # seconds after which a submission is slow
@@ -333,20 +331,3 @@ def _looks(inbox: Inbox, stop: threading.Event, is_busy: Callable[[], bool]) -> 
         if changes or is_busy() or time.monotonic() - last >= RESCAN:
             yield
             last = time.monotonic()
-
-
-@contextmanager
-def only_one(course: Course) -> Iterator[None]:
-    """Hold the course's lock, so that no two watches grade the same submission.
-
-    Raises CourseError if another one holds it. The lock ends with its process, however that ends.
-    """
-    course.reports.mkdir(parents=True, exist_ok=True)
-    try:
-        held = FileLock(course.reports / LOCK, timeout=0).acquire()
-    except Timeout:
-        raise CourseError(
-            f"another 'autograder watch' is at work on {course.root}; stop that one first"
-        ) from None
-    with held:
-        yield

@@ -19,11 +19,12 @@ from autograder.grading import loop
 from autograder.grading.loop import grade_lesson, grade_lessons
 from autograder.grading.pool import Pool
 from autograder.model.attempt import Attempt
-from autograder.model.course import Course
-from autograder.model.errors import CourseError
+from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError, SettingsError
 from autograder.model.report import Outcome
 from autograder.reports import feedback_exporter
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.locks import only_one
 
 Run = Callable[..., tuple[list[Attempt], list[str]]]
 pytestmark = pytest.mark.usefixtures("same_grader")
@@ -102,6 +103,32 @@ def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades:
     assert grades("alice")["halve-test"] == (0.0, None, False)
     assert "2 graded before" not in said[0]
     assert run(force=True)[1][0] == f"{LESSON}: 3 submissions to grade"
+
+
+@pytest.mark.parametrize(
+    ("setting", "cause"),
+    [
+        ("c.AssignLatePenalties.plugin_class = 'no_such.Rule'", "(No module named 'no_such')"),
+        ("c.AssignLatePenalties.plugin_class = 'broken.Rule'", "ValueError: boom, in line 2 of {broken}"),
+        ("c.GenerateFeedback.exporter_class = 'no_such.Exporter'", "(No module named 'no_such')"),
+        ("c.GenerateFeedback.preprocessors = ['broken.Step']", "ValueError: boom, in line 2 of {broken}"),
+        ("c.GenerateFeedback.permissions = 'x'", "expected an int, not the str 'x'."),
+    ],
+)
+def test_a_setting_that_cannot_be_used_stops_the_run_before_anything_is_graded(
+    course: Course, run: Run, monkeypatch: pytest.MonkeyPatch, setting: str, cause: str
+) -> None:
+    """Those of late work and of pages, too: one line names the file and the cause."""
+    (course.root / "broken.py").write_text("x = 1\nraise ValueError('boom')\n")
+    monkeypatch.syspath_prepend(course.root)
+    with (course.root / CONFIG).open("a") as config:
+        config.write(f"\n{setting}\n")
+    hand_in(course, "alice", **RIGHT)
+    with pytest.raises(SettingsError, match=rf"{CONFIG} cannot be used: ") as refused:
+        run()
+    assert str(refused.value).endswith(cause.format(broken=course.root / "broken.py"))
+    assert "\n" not in str(refused.value)
+    assert not course.reports.exists()
 
 
 def test_the_time_in_the_folder_is_the_one_that_counts(course: Course, run: Run) -> None:
@@ -202,6 +229,17 @@ def test_whoever_interrupts_a_run_reads_how_it_goes_on(course: Course, monkeypat
     assert done.exit_code == 1
     done = CliRunner().invoke(main, ["--course", str(course.root), "grade", "03", "--unsandboxed", "--force"])
     assert "recorded: the same command starts again from the first submission; without --force" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["grade", "03", "--force"], ["regrade", "03", "--apply"]], ids=" ".join)
+def test_a_second_run_at_the_same_time_is_refused(course: Course, command: list[str]) -> None:
+    """In one line: two would make the same pages at once, and each find those of the other out of date."""
+    hand_in(course, "alice", **RIGHT)
+    with only_one(course, "grade"):
+        done = CliRunner().invoke(main, ["--course", str(course.root), *command, "--unsandboxed"])
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert done.stderr.startswith("autograder: another 'autograder grade' or 'autograder regrade --apply' is at work on ")
+    assert not AttemptLog(course.reports).latest(LESSON)
 
 
 def test_what_was_recorded_before_an_interruption_is_searched_later(

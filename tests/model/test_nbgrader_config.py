@@ -28,6 +28,18 @@ def test_the_line_that_stops_the_settings_is_named(tmp_path: Path, second: str, 
     assert "\n" not in str(stopped.value)
 
 
+def test_an_error_in_an_imported_file_has_the_line_of_the_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message of a syntax error names the other file and the line in there."""
+    (tmp_path / "not_python.py").write_text("x = 1\n\n\ny = (\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(SettingsError) as stopped:
+        settings(_course(tmp_path, "import not_python"))
+    assert str(stopped.value).startswith(f"line 2 of {tmp_path / CONFIG} stops with SyntaxError: ")
+    assert str(stopped.value).endswith("(not_python.py, line 4)")
+
+
 def _course(folder: Path, line: str) -> Course:
     (folder / CONFIG).write_text(f"c = get_config()\n{line}\n")
     return Course(folder)

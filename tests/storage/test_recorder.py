@@ -5,6 +5,7 @@ The autograded folder is replaced in one step, and holds what nbgrader expects t
 
 import datetime as dt
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
 import pytest
@@ -17,7 +18,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import SettingsError
 from autograder.reports.formgrader import graded_notebook
-from autograder.storage import recorder
+from autograder.storage import locks, recorder
 from autograder.storage.attempts import ERROR_LOG, AttemptLog
 from autograder.storage.recorder import Recorder
 from autograder.submissions.submission import Submission
@@ -66,6 +67,36 @@ def test_an_amended_attempt_is_in_log_and_folder(course: Course) -> None:
     recorder.attach_attempt(before, more)
     assert path.read_text(encoding="utf-8") == f"{nbformat.writes(before)}\n"
     assert not path.stat().st_mode & 0o222
+
+
+def test_what_was_searched_takes_no_newer_attempts_place(course: Course) -> None:
+    """A class run may grade a submission again while a watch still looks for the line in it."""
+    first, second = result(course, double="# half"), result(course, **RIGHT)
+    keep(course, first)
+    keep(course, second)
+    assert not recorder.amend(course, first[0].model_copy(update={"changes": {"double": "- half"}}))
+    assert recorder.stored_attempt(course, "alice", LESSON) == second[0]
+    assert list(AttemptLog(course.reports)) == [first[0], second[0]]
+
+
+def test_two_programs_record_one_after_the_other(course: Course) -> None:
+    """Each writes its gradebook's row, log and folder in one go, whoever else records the same submission."""
+    made = result(course, **RIGHT)
+    with ThreadPoolExecutor(1) as other:
+        with locks.recording(course):
+            waits = other.submit(keep, course, made)
+            with pytest.raises(TimeoutError):
+                waits.result(timeout=0.5)
+            assert recorder.stored_attempt(course, "alice", LESSON) is None
+        waits.result(timeout=60)
+    assert recorder.stored_attempt(course, "alice", LESSON) == made[0]
+
+
+def test_a_lock_may_be_opened_by_all_who_share_the_course(course: Course) -> None:
+    """Its file has the rights that any file gets here, as the log of attempts does."""
+    AttemptLog(course.reports).export()
+    with locks.only_one(course, "grade"):
+        assert (course.reports / "grade.lock").stat().st_mode == (course.reports / "attempts.jsonl").stat().st_mode
 
 
 def test_a_grader_error_is_logged(course: Course) -> None:

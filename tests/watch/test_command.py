@@ -18,8 +18,9 @@ from autograder.commands.services import _tell
 from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.report import Report, State
+from autograder.storage.locks import only_one
 from autograder.watch.inbox import Arrival
-from autograder.watch.watch import Done, only_one
+from autograder.watch.watch import Done
 
 LESSON = "03_attention"
 SANDBOX = [] if shutil.which("bwrap") else ["--unsandboxed"]
@@ -77,7 +78,7 @@ def test_what_could_not_be_graded_is_told_with_the_reason(
 
 def test_a_second_watch_is_refused_in_one_line(real: Course, tmp_path: Path) -> None:
     """With exit status 2."""
-    with only_one(real):
+    with only_one(real, "watch"):
         done = _watch(real, tmp_path / "inbox", "--once")
     assert done.exit_code == 2
     assert done.stderr.startswith("autograder: another 'autograder watch' is at work on")
@@ -108,5 +109,5 @@ def test_a_service_manager_can_stop_it(real: Course, tmp_path: Path) -> None:
         assert run.stderr.readline().startswith("watching ")
         run.send_signal(signal.SIGTERM)
         assert run.wait(timeout=60) == 0
-    with only_one(real):
+    with only_one(real, "watch"):
         assert real.reports.is_dir()

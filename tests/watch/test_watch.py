@@ -25,10 +25,11 @@ from autograder.storage.attempts import ArrivalLog, AttemptLog
 from autograder.storage.class_list import remove_student
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import Withdrawn, open_gradebook
+from autograder.storage.locks import only_one
 from autograder.submissions.notebook_file import read_submission
 from autograder.watch import inbox, watch
 from autograder.watch.inbox import Arrival
-from autograder.watch.watch import ArrivalGrader, Done, Turn, Watch, only_one
+from autograder.watch.watch import ArrivalGrader, Done, Turn, Watch
 
 from .conftest import Look, make_finding, make_sleepy
 
@@ -455,12 +456,12 @@ def test_the_notebook_is_among_those_that_are_copied(exchange: Path, submit: Sub
 
 def test_one_watch_at_a_time(course: Course) -> None:
     """The second one stops with one line; when the first has ended, another can start."""
-    with only_one(course):
-        second = only_one(course)
+    with only_one(course, "watch"):
+        second = only_one(course, "watch")
         with pytest.raises(CourseError, match="another 'autograder watch' is at work"):
             second.__enter__()
-    with only_one(course):
-        assert (course.reports / watch.LOCK).exists()
+    with only_one(course, "watch"):
+        assert (course.reports / "watch.lock").exists()
 
 
 def test_what_arrives_later_is_graded_within_seconds(
