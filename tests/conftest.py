@@ -29,7 +29,8 @@ from autograder.judge.kept_results import ResultsFile
 from autograder.model.course import Course
 from autograder.model.lesson_text import read_lesson
 from autograder.sandbox import run as sandbox_run
-from autograder.sandbox.run import Process
+from autograder.sandbox.client import WarmProcess
+from autograder.sandbox.run import Process, Run
 
 ROOT = Path(__file__).resolve().parent.parent
 REAL_COURSE = Course(ROOT)
@@ -118,6 +119,35 @@ def grader(fixed_key: None) -> Iterator[Grader]:
     """One warm grader of the real course for all tests, sandboxed if bubblewrap is installed."""
     with Grader(REAL_COURSE, sandboxed=shutil.which("bwrap") is not None) as warm:
         yield warm
+
+
+@pytest.fixture(scope="module")
+def warm() -> Iterator[WarmProcess]:
+    """One sandboxed warm process."""
+    with WarmProcess() as process:
+        yield process
+
+
+@pytest.fixture
+def run(warm: WarmProcess) -> Iterator[Run]:
+    """A fresh run in it."""
+    with warm.run() as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def drawing() -> Iterator[None]:
+    """Draw to memory in the lessons' style, and leave nothing open."""
+    import matplotlib as mpl
+    from matplotlib import pyplot as plt
+
+    from coursework import plots
+
+    with mpl.rc_context():
+        plt.switch_backend("agg")
+        plots.use_style()
+        yield
+    plt.close("all")
 
 
 @pytest.fixture

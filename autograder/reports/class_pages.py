@@ -56,7 +56,7 @@ def class_pages(
         formgrader=formgrader,
         indexes=indexes,
         full_names=full_names or {},
-        correlation=_correlation,
+        correlation=lambda value: "–" if value is None else f"{value:+.2f}".replace("-", "−"),
         step=step,
         steps=STEPS,
         no_sandbox="" if sandboxed else NO_SANDBOX,
@@ -93,7 +93,3 @@ def class_pages(
 def step(share: float) -> int:
     """Return the number of the colour for a share from 0 to 1."""
     return min(max(round(share * (STEPS - 1)), 0), STEPS - 1)
-
-
-def _correlation(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.2f}".replace("-", "−")

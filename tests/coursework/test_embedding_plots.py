@@ -1,24 +1,13 @@
 """The figures of lesson 1 show the tokens, ids and vectors they are given."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib as mpl
 import pytest
 import torch
-from matplotlib import pyplot as plt
 
-from coursework import embedding_plots, plots
+from coursework import embedding_plots
 
-
-@pytest.fixture(autouse=True)
-def drawing() -> Iterator[None]:
-    """Draw to memory in the lessons' style, and leave nothing open."""
-    with mpl.rc_context():
-        plt.switch_backend("agg")
-        plots.use_style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("drawing")
 
 
 def written(ax: Any) -> list[str]:

@@ -1,26 +1,16 @@
 """The live figures say what the tensors say, and can be read from the back row."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib as mpl
 import pytest
 import torch
-from matplotlib import pyplot as plt
 
 from coursework import plots
 
+pytestmark = pytest.mark.usefixtures("drawing")
+
 WORDS = ["the", "cat", "sat"]
-
-
-@pytest.fixture(autouse=True)
-def drawing() -> Iterator[None]:
-    """Draw to memory in the lessons' style, and leave nothing open."""
-    with mpl.rc_context():
-        plt.switch_backend("agg")
-        plots.use_style()
-        yield
-    plt.close("all")
 
 
 def panels(figure: Any) -> list[Any]:

@@ -1,24 +1,13 @@
 """The figures of lesson 2 draw what the encodings say, and measure it without knowing the formula."""
 
-from collections.abc import Iterator
 from typing import Any
 
-import matplotlib as mpl
 import pytest
 import torch
-from matplotlib import pyplot as plt
 
-from coursework import plots, position_plots
+from coursework import position_plots
 
-
-@pytest.fixture(autouse=True)
-def drawing() -> Iterator[None]:
-    """Draw to memory in the lessons' style, and leave nothing open."""
-    with mpl.rc_context():
-        plt.switch_backend("agg")
-        plots.use_style()
-        yield
-    plt.close("all")
+pytestmark = pytest.mark.usefixtures("drawing")
 
 
 def encoding(size: int, width: int, base: float = 10000.0) -> torch.Tensor:

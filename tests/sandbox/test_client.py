@@ -3,7 +3,6 @@
 import contextlib
 import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +21,6 @@ from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Run
 
 pytestmark = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmProcess]:
-    """One sandboxed warm process."""
-    with WarmProcess() as process:
-        yield process
-
-
-@pytest.fixture
-def run(warm: WarmProcess) -> Iterator[Run]:
-    """A fresh run in it."""
-    with warm.run() as fresh:
-        yield fresh
 
 
 def told(run: Run, expression: str) -> str:

@@ -3,7 +3,6 @@
 import mmap
 import os
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -27,20 +26,6 @@ def call(*arguments):
     done = libc.syscall(*map(ctypes.c_long, arguments))
     return 'done' if done >= 0 else errno.errorcode[ctypes.get_errno()]
 """
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmProcess]:
-    """One sandboxed warm process."""
-    with WarmProcess() as process:
-        yield process
-
-
-@pytest.fixture
-def run(warm: WarmProcess) -> Iterator[Run]:
-    """A fresh run in it."""
-    with warm.run() as fresh:
-        yield fresh
 
 
 def told(run: Run, expression: str, before: str = "") -> str:

@@ -2,7 +2,7 @@
 
 import shutil
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import closing
 
 import pytest
@@ -29,13 +29,6 @@ def test_the_frame_holds_all_that_is_asked() -> None:
     assert torch.equal(again.args[0], asked.args[0])
     assert order == {"do": "observe", "name": "softmax", "seed": 7, "seconds": 2.5}
     assert request.frame is request.frame
-
-
-@pytest.fixture(scope="module")
-def warm() -> Iterator[WarmProcess]:
-    """One sandboxed warm process."""
-    with WarmProcess() as process:
-        yield process
 
 
 def _questions(values: Iterable[object], seconds: float = 5.0) -> list[Request]:

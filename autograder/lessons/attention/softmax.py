@@ -1,7 +1,7 @@
 import torch
 
 from autograder.judge.table import (
-    Check, Comparison, Draw, Excludes, ExerciseChecks, arguments, call, defaults, example, function_gradients,
+    Check, Comparison, Excludes, ExerciseChecks, arguments, call, defaults, example, function_gradients,
     gradients_match, learns_too, matches_reference, near, properties,
 )
 from autograder.lessons.attention import reference
@@ -13,11 +13,6 @@ EXCLUDES = Excludes(
 LARGE = torch.tensor([[1e4], [-1e4], [0.0]])
 DISTANT = torch.tensor([[40.0], [-40.0], [-150.0]])
 FAR_BELOW = torch.tensor([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, -150.0])
-
-
-def _large_entries(draw: Draw) -> torch.Tensor:
-    """Return rows around ±10 000 in which entries lie 12 apart: rounding there changes no weight."""
-    return 12.0 * torch.tensor([draw.different(7, 0, 7) for _ in LARGE]) + LARGE
 
 
 def _sums(seen: Comparison) -> str | None:
@@ -49,7 +44,8 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
     learns_too(Check("other-dimension", "it works along any dimension, not only the last",
                      lambda d: call(d.normal(3, 4, 5, scale=2), dim=1)),
                lambda d: function_gradients(d.normal(3, 4, 5), dim=1, cotangent=d.normal(3, 4, 5)), ["x"]),
-    Check("large-entries", "entries of ±10 000 give finite weights", lambda d: call(_large_entries(d))),
+    Check("large-entries", "entries of ±10 000 give finite weights",  # 12 apart: rounding changes no weight
+          lambda d: call(12.0 * torch.tensor([d.different(7, 0, 7) for _ in LARGE]) + LARGE)),
     learns_too(Check("distant-rows", "rows that lie hundreds apart don't affect each other",
                      lambda d: call(d.normal(3, 7) + DISTANT + FAR_BELOW)),
                lambda d: function_gradients(d.normal(3, 7) + DISTANT, cotangent=d.normal(3, 7)), ["x"]),

@@ -35,11 +35,6 @@ def _padded(d: Draw, *lengths: int) -> list[torch.Tensor]:
     return [masks.padded_ids(d, SIZES[0], lengths), masks.padding(lengths)]
 
 
-def _unmasked(d: Draw) -> Operation:
-    """Ask for a call with a mask, and then for one without, of sentences with other padding."""
-    return _encoder(d, _padded(d, 5, 3), _padded(d, 3, 5)[:1])
-
-
 def _reversed(d: Draw) -> Operation:
     ids = torch.tensor([d.different(5, 4, SIZES[0])])
     return _encoder(d, [ids], [ids.flip(1)])
@@ -77,7 +72,8 @@ exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_
     Check("padded", "padding after a sentence does not change the outputs of its tokens", _more_padding),
     Check("square-mask", "a mask of shape (S, S)",
           lambda d: _encoder(d, [_ids(d, 2, 5), d.mask(5, 5)]), weight=0.5),
-    Check("no-mask", "None means no mask, even if there is padding, and whatever the mask before", _unmasked),
+    Check("no-mask", "None means no mask, even if there is padding, and whatever the mask before",
+          lambda d: _encoder(d, _padded(d, 5, 3), _padded(d, 3, 5)[:1])),
     Check("flip", "changing one token changes every output",
           lambda d: modules.changed_word(_encoder(d, [_ids(d, 2, 5)]), 0, 4, SIZES[0]),
           explain.positions_change("token 4 changes"), 0.5),

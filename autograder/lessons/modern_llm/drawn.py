@@ -8,6 +8,7 @@ import torch
 
 from autograder.judge import modules
 from autograder.judge.table import Comparison, Draw, Judge, facts
+from autograder.judge.weights import Weights, zeroed
 from autograder.lessons.modern_llm.fixtures import FirstOutputs
 from coursework.engine.modern_parts import PAST, InPieces, TwoWaysOn
 from coursework.engine.operations import ModuleOperation
@@ -15,7 +16,6 @@ from coursework.engine.operations import ModuleOperation
 KEPT: Judge = facts({"past as it was": "Your code modified `past`, or a tensor in it, in place. Make new "
                                       "objects instead: two texts may go on from one past."})
 
-Weights = dict[str, torch.Tensor]
 Init = Sequence[float]
 BASE, EPS = 10000.0, 1e-5  # the defaults
 
@@ -69,11 +69,7 @@ def model(draw: Draw, init: Init) -> Weights:
 def silenced(drawn: Weights, *sublayers: str) -> Weights:
     """Return weights with which the named sublayers, "attention" and "feed_forward", put out zeros."""
     last = {"attention": ".w_o.", "feed_forward": ".w2."}
-    parts = [last[name] for name in sublayers]
-    return {
-        path: torch.zeros_like(value) if any(part in f".{path}" for part in parts) else value
-        for path, value in drawn.items()
-    }
+    return zeroed(drawn, *(last[name] for name in sublayers))
 
 
 def changed(

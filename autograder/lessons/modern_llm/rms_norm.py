@@ -57,10 +57,6 @@ def _norm(d: Draw, *shapes: Sequence[int], scale: float = 1.0, **options: Any) -
     return module([width], drawn.norm(d, "", width), *calls, **options)
 
 
-def _sizes_differ(d: Draw) -> torch.Tensor:
-    return _tokens(d, 3, 5, 7) * (0.5 + torch.arange(15.0).view(3, 5, 1))
-
-
 def _zeros(d: Draw) -> Operation:
     x = _tokens(d, 2, 3, 8)
     x[0, 1] = 0.0
@@ -81,7 +77,9 @@ exercise = ExerciseChecks(reference=reference.RMSNorm, judge=matches_reference(_
     ], checks=[
     module_learns_too((3, 5, 7),
     Check("tokens", "each token is divided by the root mean square of its features, then scaled",
-          lambda d: module([7], drawn.norm(d, "", 7), [_sizes_differ(d)]), weight=2), ["x"]),
+          lambda d: module([7], drawn.norm(d, "", 7),
+                           [_tokens(d, 3, 5, 7) * (0.5 + torch.arange(15.0).view(3, 5, 1))]),
+          weight=2), ["x"]),
     Check("mean-kept", "features around 20 keep their mean: nothing is subtracted",
           lambda d: module([6], drawn.norm(d, "", 6), [20.0 + d.normal(3, 4, 6)])),
     module_learns_too((4, 4, 4), Check("narrow", "as few features as tokens and samples",
