@@ -18,7 +18,7 @@ from autograder.authoring.rules import IMAGES, check_images, check_rules, images
 from autograder.authoring.validate import validate
 from autograder.lessons.loading import with_checks
 from autograder.model.course import Course
-from autograder.model.errors import CourseError, OutOfDateError
+from autograder.model.errors import CourseError
 from autograder.model.exercise import Lesson
 from autograder.model.files import files_in, write
 from autograder.model.lesson_text import LessonText, read_lesson
@@ -62,7 +62,7 @@ def build(course: Course, lessons: Sequence[str] | None = None, *, execute: bool
 
 
 def check(course: Course, lessons: Sequence[str] | None = None) -> None:
-    """Raise OutOfDateError listing what differs from what the texts make now; writes nothing.
+    """Raise CourseError listing what differs from what the texts make now; writes nothing.
 
     What counts are the cells of notebooks (sources and metadata), the pictures' bytes, and that
     every model answer was run. A text that cannot be built raises as `build` does.
@@ -70,7 +70,7 @@ def check(course: Course, lessons: Sequence[str] | None = None) -> None:
     stale = [line for name in _names(course, lessons) for line in _stale(course, name)]
     if stale:
         listed = "".join(f"\n  {line}" for line in stale)
-        raise OutOfDateError(f"out of date, run 'autograder build':{listed}")
+        raise CourseError(f"out of date, run 'autograder build':{listed}")
 
 
 def assemble(course: Course, name: str) -> Built:

@@ -78,10 +78,6 @@ class LessonTextError(AutograderError):
         return partial(LessonTextError, cell=self.cell, line=self.line), (self.problem, self.path)
 
 
-class OutOfDateError(AutograderError):
-    """A built notebook differs from what its lesson's text would build now."""
-
-
 class CheckDefinitionError(AutograderError):
     """The checks, mistakes or reference of an exercise contradict each other or its text."""
 
