@@ -243,7 +243,7 @@ def test_a_slow_submission_delays_nobody(exchange: Path, submit: Submit, look: L
     told = look(exchange, quick=2.0, make=make_sleepy)
     assert told.graded == [("bo", 18), ("cyd", 18), ("ada", 4)]
     ada = told.done[-1]
-    assert ada.seconds > 12
+    assert 2 < ada.seconds < 60
     assert ada.returned
 
 
