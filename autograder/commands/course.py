@@ -212,7 +212,8 @@ def export(
     from autograder.exports.export import export as write_export
     from autograder.exports.roster import Roster, read_roster
 
-    course.require_free(folder or course.exports, besides=course.exports)
+    if folder is not None:
+        course.require_free(folder)
     people = read_roster(roster) if roster else Roster()
     wanted = Wanted(lessons, people, partial, sandboxed=not unsandboxed)
     paths, notes = write_export(course, format, wanted, folder or course.exports)

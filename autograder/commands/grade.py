@@ -204,7 +204,8 @@ def demo(context: click.Context, folder: Path | None) -> None:
         place = folder or course.root / "demo"
     except CourseError:
         course, place = Course.of_program(), folder or Path("demo").resolve()
-    course.require_free(place)
+    if folder is not None:
+        course.require_free(folder)
     run_demo(course, place, Console())
 
 

@@ -135,7 +135,8 @@ def lectures(
     """
     from autograder.lecture.slides import write_lectures
 
-    course.require_free(folder or course.lectures, besides=course.lectures)
+    if folder is not None:
+        course.require_free(folder)
     written = write_lectures(course, lessons, folder, exercises=with_exercises)
     say_written(course, written, as_json=as_json)
 
@@ -215,7 +216,8 @@ def site(course: Course, *, folder: Path | None, as_json: bool) -> None:
     """
     from autograder.site.build import write_site
 
-    course.require_free(folder or course.site, besides=course.site)
+    if folder is not None:
+        course.require_free(folder)
     say_written(course, [write_site(course, folder)], as_json=as_json)
 
 

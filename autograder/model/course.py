@@ -7,7 +7,7 @@ from autograder.model.errors import CourseError
 
 CONFIG = "nbgrader_config.py"
 ERROR_LOG = "grader-errors.log"  # in the folder of the reports
-PROGRAM = ("autograder", "coursework")  # the folders of the program, where the course is the whole project
+PROGRAM = ("autograder", "coursework")  # the program's folders, in a course that is the whole project
 
 
 def package_of(lesson: str) -> str:
@@ -73,24 +73,24 @@ class Course:
     feedback = _Place("feedback")  # feedback pages, one folder per student
     reports = _Place("reports")  # reports for the instructor, and the log of attempts
     exports = _Place("exports")  # scores for other systems, as they were last exported
+    keys = _Place("keys")  # private: keys of single lessons, where a machine has those instead of `key`
     gradebook = _Place("gradebook.db")  # nbgrader's database
     key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
     results = _Place("course.results")  # private: what our own answers give on those inputs
 
-    def require_free(self, *folders: Path, besides: Path | None = None) -> None:
-        """Raise CourseError if one of these folders, which somebody named, lies in one that the course uses.
-
-        Folders may lie in `besides`, the one that a command writes to by itself.
-        """
-        own = {name for name, value in vars(Course).items() if isinstance(value, _Place)}
+    def require_free(self, *folders: Path) -> None:
+        """Raise CourseError if one of these folders is, or lies in, one that the course reads or keeps."""
+        used = (
+            *(self.source, self.release, self.solutions, self.images, self.submitted, self.autograded),
+            *(self.feedback, self.reports, self.keys, *(self.root / name for name in PROGRAM)),
+        )
         for folder in folders:
-            place = folder.resolve()
-            part = place.relative_to(self.root).parts[:1] if place.is_relative_to(self.root) else ()
-            if {*part} & {*own, *PROGRAM} and not (besides and place.is_relative_to(besides)):
-                raise CourseError(
-                    f"{folder} is in {part[0]}/, a folder of the course itself: "
-                    "name another with --folder, or leave it out"
-                )
+            for each in used:
+                if folder.resolve().is_relative_to(each.resolve()):
+                    raise CourseError(
+                        f"cannot write to {each.name}/, which the course itself uses: "
+                        "name another folder with --folder"
+                    )
 
     def shown(self, path: Path) -> str:
         """Return a path as it is printed: relative to the course if it is in there."""
@@ -111,7 +111,7 @@ class Course:
 
     def lesson_key(self, lesson: str) -> Path:
         """Return the path of a lesson's own key, where a machine has that instead of the course's."""
-        return self.root / "keys" / f"{lesson}.key"
+        return self.keys / f"{lesson}.key"
 
     def text(self, lesson: str) -> Path:
         """Return the path of a lesson's text, as its author writes it."""

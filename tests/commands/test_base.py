@@ -17,7 +17,7 @@ from conftest import ROOT
 from autograder.cli import COMMANDS, main
 from autograder.commands.base import MOST_LINES, Command, LessonType, say_written
 from autograder.model.course import Course
-from autograder.model.errors import MachineError
+from autograder.model.errors import CourseError, MachineError
 
 EXAMPLES = [
     (command, example)
@@ -148,6 +148,7 @@ def test_a_folder_in_which_nothing_can_be_made_gets_one_line(arguments: tuple[st
         ("site", "--folder", "coursework/site"),
         ("export", "course", "--folder", "submitted"),
         ("demo", "--folder", "autograded/demo"),
+        ("export", "course", "--folder", "keys"),
     ],
     ids=" ".join,
 )
@@ -162,15 +163,24 @@ def test_nothing_is_written_into_the_courses_own_folders(
     before = sorted(tmp_path.rglob("*"))
     result = CliRunner().invoke(main, arguments)
     assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.exception
-    assert "/, a folder of the course itself: name another with --folder" in result.stderr
+    assert "/, which the course itself uses: name another folder with --folder" in result.stderr
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_a_folder_for_exports_may_be_in_exports(tmp_path: Path) -> None:
-    """That is where a command writes by itself; a new folder of the course's is as good."""
-    course = Course(tmp_path)
-    course.require_free(course.exports / "week3", besides=course.exports)
-    course.require_free(tmp_path, tmp_path / "talk", tmp_path.parent)
+@pytest.mark.parametrize(
+    "folder", ["results", "key", "gradebook", "exports/week3", "site/slides", "lectures/talk", "talk", ".", ".."]
+)
+def test_any_other_folder_may_be_written_to(folder: str, tmp_path: Path) -> None:
+    """New ones, whatever their name, and those that hold only what a command makes again."""
+    Course(tmp_path).require_free(tmp_path / folder)
+
+
+def test_a_linked_folder_is_the_courses_too(tmp_path: Path) -> None:
+    """Submissions often lie on another disk."""
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "submitted").symlink_to("disk")
+    with pytest.raises(CourseError, match="submitted/"):
+        Course(tmp_path).require_free(tmp_path / "submitted" / "week3")
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "No such file", "x"), KeyError("x")], ids=str)
