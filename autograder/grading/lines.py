@@ -1,7 +1,7 @@
 """Finds the lines to blame in the answers of one submission, once it is graded."""
 
 import time
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence, Set
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain
@@ -14,7 +14,7 @@ from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
 from autograder.model.exercise import Exercise
 from autograder.model.nbgrader_config import SEARCH_SECONDS
-from autograder.model.report import BY_CHANGE, ExerciseReport, NamedMistake, Outcome, WrongLines
+from autograder.model.report import ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.differences import difference
@@ -22,7 +22,7 @@ from autograder.search.donors import donor_edits, script_edits
 from autograder.search.right_answers import most_alike
 from autograder.search.search import Further, Plan, Search, World
 from autograder.search.suspects import KNOWN, lines_of_mistake
-from autograder.search.titles import title
+from autograder.search.titles import titles
 from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.places import OR_ELSE, CodeChange, combined, told
@@ -108,7 +108,8 @@ class LineFinder:
         self, exercise: Exercise, helpers: Sequence[str], found: CodeChange
     ) -> list[NamedMistake]:
         """Name the mistakes of an answer that is wrong in several places, each with all others mended."""
-        named: list[NamedMistake] = []
+        named: dict[str, NamedMistake] = {}
+        unknown: list[CodeEdit] = []
         stand_ins = self.oracle.stand_ins(exercise)
         places = {(each.first, each.last): each for each in reversed(found.edits)}
         with self.warm.run(self.deadline) as run:
@@ -119,10 +120,11 @@ class LineFinder:
                     self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells
                 ) as runner:
                     known = diagnose(self.oracle, exercise, runner.run_once().evidence)
-                named += [NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known]
-                if not known and (by_change := title(edit, Cell(found.answer))):
-                    named.append(by_change)
-        return _each_once(named)
+                named |= {
+                    each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known
+                }
+                unknown += [] if known else [edit]
+        return [*named.values(), *titles(unknown, Cell(found.answer))]
 
     def find(
         self,
@@ -177,23 +179,7 @@ def _titles(found: Sequence[CodeChange], lines: Sequence[WrongLines], source: st
     instead = any(OR_ELSE in each.what for each in lines)
     meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
     edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
-    return _each_once(filter(None, (title(edit, Cell(source)) for edit in edits)))
-
-
-def _each_once(mistakes: Iterable[NamedMistake]) -> list[NamedMistake]:
-    """Return mistakes without repetitions; one that the change names has all of its places in its title."""
-    places: dict[tuple[str, str], dict[str, NamedMistake]] = {}
-    for each in mistakes:
-        said, place = each.title, ""
-        if each.id.startswith(BY_CHANGE):
-            said, _, place = each.title.rpartition(" (")
-        places.setdefault((each.id, said), {})[place.removesuffix(")")] = each
-    found = []
-    for (_, said), made in places.items():
-        *others, last = made
-        title_of_all = f"{said} ({', '.join(others)} and {last})" if others else made[last].title
-        found.append(made[last].model_copy(update={"title": title_of_all}))
-    return found
+    return titles(edits, Cell(source))
 
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:

@@ -5,6 +5,7 @@ A title says what is wrong with the student's own code, and never what belongs t
 
 import ast
 import re
+from collections.abc import Iterable
 from typing import Final
 
 from autograder.model.report import BY_CHANGE, NamedMistake
@@ -75,8 +76,24 @@ TITLES: Final[tuple[tuple[str, str, str], ...]] = (
 )
 
 
-def title(edit: CodeEdit, cell: Cell) -> NamedMistake | None:
-    """Return the mistake that a change of a cell stands for; None if its kind says too little."""
+def titles(edits: Iterable[CodeEdit], cell: Cell) -> list[NamedMistake]:
+    """Return the mistakes that changes of a cell stand for, each once, with its places in its title.
+
+    A kind of change that says too little stands for none.
+    """
+    places: dict[tuple[str, str, str], dict[str, None]] = {}
+    for edit in edits:
+        if found := _mistake(edit, cell):
+            places.setdefault(found, {})[Told(edit.first, edit.last, "", edit.what).place] = None
+    named = []
+    for (mistake, said, hint), (*others, last) in places.items():
+        where = f"{', '.join(others)} and {last}" if others else last
+        named.append(NamedMistake(id=mistake, title=f"{said} ({where})", hint=hint))
+    return named
+
+
+def _mistake(edit: CodeEdit, cell: Cell) -> tuple[str, str, str] | None:
+    """Return the id, the words and the hint of the mistake that one change stands for."""
     if edit.what in VAGUE:
         return None
     call = _call_around(edit, cell)
@@ -88,9 +105,8 @@ def title(edit: CodeEdit, cell: Cell) -> NamedMistake | None:
             elif hint is CALL and _calls(edit, cell) > 1:
                 words = "A function is the wrong one here"  # which one, only the change says
             said = words.format(part=part, call=call)
-            told = f"{said[0].upper()}{said[1:]} ({Told(edit.first, edit.last, '', edit.what).place})"
             slug = "-".join(re.findall(r"[a-z0-9]+", edit.what.lower()))
-            return NamedMistake(id=f"{BY_CHANGE}{slug}", title=told, hint=hint)
+            return f"{BY_CHANGE}{slug}", f"{said[0].upper()}{said[1:]}", hint
     return None
 
 

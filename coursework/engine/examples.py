@@ -5,7 +5,7 @@ They are inputs, right results and the signatures of known mistakes. Nothing tha
 
 import hashlib
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -119,28 +119,23 @@ class ExampleSet:
         single = [each for each in self.mistakes if each.either or len(each.titles) == 1]
         if exact and exact not in single and not any(map(_tells, got, self.examples)):
             exact = None  # whatever loses the result looks like this
-        known, tied = exact, list[str]()
-        if exact is None or exact not in single:
-            parts = [each for each in single if exact is None or each.titles[0] in exact.titles]
+        tied: list[KnownMistake] = []
+        if exact is None:
             telling = {n for n, pair in enumerate(zip(got, self.examples, strict=True)) if _tells(*pair)}
-            explained = [_explained(signatures, each.signatures) for each in parts]
-            counts = [len(places) if exact or places & telling else 0 for places in explained]
-            best = counts.index(max(counts, default=0)) if any(counts) else None
-            known = exact if best is None else parts[best]
-            if exact is None and best is not None:
-                equal = [
-                    each for each, places in zip(parts, explained, strict=True) if places == explained[best]
-                ]
-                tied = [each.titles[0] for each in equal if each.titles[0] != parts[best].titles[0]]
-        if known is None:
-            return None
+            if not (tied := _likeliest(signatures, single, telling)):
+                return None
+            known = tied[0]
+        else:
+            parts = [each for each in single if each.titles[0] in exact.titles]
+            known = exact if exact in single else [*_likeliest(signatures, parts), exact][0]
         title = known.titles[0]
         forms = [_explained(signatures, each.signatures) for each in single if each.titles[0] == title]
         either = [each.titles[1:] for each in same if each.either and each.titles[0] == title]
+        others = dict.fromkeys(each.titles[0] for each in tied if each.titles[0] != title)
         return Recognised(
             title,
             known.hints[0],
-            alike=either[0] if either else tuple(dict.fromkeys(tied))[:MOST_ALIKE],
+            alike=either[0] if either else tuple(others)[:MOST_ALIKE],
             exact=exact is not None,
             are_two=exact is not None and exact not in single,
             places=sorted(set().union(*forms)),
@@ -150,6 +145,22 @@ class ExampleSet:
 def _tells(got: Observation, example: Example) -> bool:
     """Return whether there is a wrong result to tell mistakes by."""
     return got.raised is None and got.value is not None and not is_right(got, example.expected)
+
+
+def _likeliest(
+    got: Sequence[Signature], mistakes: Sequence[KnownMistake], telling: Set[int] | None = None
+) -> list[KnownMistake]:
+    """Return the mistake that explains most of the results, and then its equals; none if none explains any.
+
+    With `telling`, only a mistake that explains one of these results counts.
+    """
+    explained = [_explained(got, each.signatures) for each in mistakes]
+    counts = [len(each) if telling is None or each & telling else 0 for each in explained]
+    if not any(counts):
+        return []
+    best = counts.index(max(counts))
+    pairs = zip(mistakes, explained, strict=True)
+    return [mistakes[best], *(each for each, places in pairs if places == explained[best])]
 
 
 def _explained(got: Sequence[Signature], known: Sequence[Signature]) -> set[int]:

@@ -252,7 +252,7 @@ def wrong_all_the_same(exercise: PublicExercise, names: Mapping[str, Any]) -> st
 
 
 def excluded_means(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
-    """Return that an answer gets no points because of its means, "" if these are not why."""
+    """Return why an answer gets no points if it uses something excluded, "" otherwise."""
     card = card_for(exercise.id, names) if exercise.excludes else None
     return f"{card.headline} {card.title}" if card and card.headline == NO_POINTS else ""
 

@@ -146,10 +146,12 @@ class CellRuns:
 
     def _ran_while_skipped(self, exercise: PublicExercise) -> None:
         """Let what a cell has defined take the stand-in's place, unless it is as it was released."""
+        # a cell that calls `skip` itself has put another stand-in there, which is to stay
+        called_skip = self.skipped[exercise.id] is not self._before[exercise.name]
         if self.is_unwritten(exercise):  # Run All comes by it
             self.names[exercise.name] = self.skipped[exercise.id]
-        elif self.skipped[exercise.id] is self._before[exercise.name] or not self.is_skipped(exercise):
-            del self.skipped[exercise.id]  # else the cell itself has called `skip`
+        elif not (called_skip and self.is_skipped(exercise)):
+            del self.skipped[exercise.id]
 
     def own_exercise(self) -> PublicExercise | None:
         """Return the exercise whose own cell runs now, None for any other cell.

@@ -7,7 +7,7 @@ from conftest import ROOT
 
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from autograder.search.titles import title
+from autograder.search.titles import titles
 from coursework.edits.cell import Cell, CodeEdit
 from coursework.edits.generic import generic_edits
 from coursework.edits.places import VAGUE
@@ -28,9 +28,9 @@ def test_every_kind_of_change_has_a_title(lesson: str) -> None:
         if exercise.written:
             continue
         for what, edit in edits(exercise.answer).items():
-            found = title(edit, Cell(exercise.answer))
-            assert (found is None) == (what in VAGUE), what
-            assert found is None or not any(gap in found.title for gap in ("``", "{", "None"))
+            found = titles([edit], Cell(exercise.answer))
+            assert len(found) == (what not in VAGUE), what
+            assert not any(gap in each.title for each in found for gap in ("``", "{", "None"))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,6 @@ def test_a_title_names_what_the_student_wrote(old: str, new: str, what: str, sai
     start = ATTENTION.index(old)
     line = ATTENTION[:start].count("\n") + 1
     edit = CodeEdit(((start, start + len(old), new),), line, line, what)
-    found = title(edit, Cell(ATTENTION))
-    assert found is not None
+    [found] = titles([edit], Cell(ATTENTION))
     assert found.title == said
     assert found.hint
