@@ -28,6 +28,7 @@ from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import is_student_name, spelt_name
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.locks import recording
 from autograder.storage.recorder import attach_attempt, attached_attempt, copy_stamps, record_attempt
 from autograder.submissions.submission import Submission
 
@@ -96,14 +97,15 @@ class RecordAttempt(NbGraderPreprocessor):  # type: ignore[misc] # nbgrader has 
         attempt = attached_attempt(nb)
         if attempt is None:
             raise NbGraderException("this notebook was not graded: run autograde with --force")
-        course_id = self.parent.parent.coursedir.course_id
-        with Gradebook(resources["nbgrader"]["db_url"], course_id) as book:
-            for score in record_attempt(self.parent.course, book, attempt):
-                self.log.warning("%s: %s", attempt.student, score)
         exporter: SubmissionExporter = self.parent
+        course_id = exporter.parent.coursedir.course_id
+        with Gradebook(resources["nbgrader"]["db_url"], course_id) as book:
+            with recording(exporter.course):
+                withdrawn = record_attempt(exporter.course, book, attempt)
+            for score in withdrawn:
+                self.log.warning("%s: %s", attempt.student, score)
         searched = with_lines(exporter.grader, exporter.loop.submission(attempt.student), attempt)
-        if searched != attempt:
-            AttemptLog(exporter.course.reports).amend(searched)
+        if searched != attempt and AttemptLog(exporter.course.reports).amend(searched):
             attach_attempt(nb, searched)
         return nb, resources
 

@@ -1,5 +1,6 @@
 """nbgrader's own commands use our grader and leave the same scores as a class run."""
 
+import datetime as dt
 import os
 import subprocess
 import sys
@@ -21,10 +22,11 @@ from tiny_fixtures import ReadGrades, book, built, course, grades, same_grader  
 from autograder import nbgrader_plugin
 from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
+from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import SandboxMissingError
 from autograder.model.nbgrader_config import settings
-from autograder.storage import recorder
+from autograder.storage import locks, recorder
 from autograder.storage.attempts import AttemptLog
 
 Command = Callable[..., int]
@@ -136,6 +138,45 @@ def test_without_a_sandbox_the_command_ends_with_one_line(
     assert "Traceback" not in heard
     assert not course.autograded.exists()
     assert list(AttemptLog(course.reports)) == []
+
+
+def test_an_attempt_is_recorded_under_the_lock_of_all_programs(
+    course: Course, nbgrader: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A class run or a watch may record the same submission meanwhile."""
+    held = list[str]()
+    record_attempt = nbgrader_plugin.record_attempt
+
+    def record(*args: Any) -> Any:
+        with pytest.raises(locks.Timeout), locks.FileLock(course.reports / "recording.lock", timeout=0):
+            pass
+        held.append("yes")
+        return record_attempt(*args)
+
+    monkeypatch.setattr(nbgrader_plugin, "record_attempt", record)
+    hand_in(course, "alice", **RIGHT)
+    assert nbgrader("autograde", LESSON) == 0
+    assert held == ["yes"]
+
+
+def test_what_was_searched_takes_no_newer_attempts_place(
+    course: Course, nbgrader: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A class run may grade a submission again while nbgrader's command still looks for the line in it."""
+    log = AttemptLog(course.reports)
+
+    def search(_: object, submission: object, attempt: Attempt) -> Attempt:
+        later = attempt.graded_at + dt.timedelta(seconds=1)
+        log.append(attempt.model_copy(update={"graded_at": later}))
+        return attempt.model_copy(update={"changes": {"double": "- half"}})
+
+    monkeypatch.setattr(nbgrader_plugin, "with_lines", search)
+    hand_in(course, "alice", double="# half")
+    assert nbgrader("autograde", LESSON) == 0
+    assert [attempt.changes for attempt in log] == [{}, {}]
+    stored = recorder.stored_attempt(course, "alice", LESSON)
+    assert stored is not None
+    assert stored.changes == {}
 
 
 def test_the_option_allows_grading_without_a_sandbox(course: Course, nbgrader: Command) -> None:

@@ -39,8 +39,7 @@ _OF_STUDENT = """SELECT id, document FROM attempts
     WHERE id IN (SELECT id FROM attempts WHERE student = ?) ORDER BY id"""
 _LAST = """SELECT id, document FROM attempts
     WHERE lesson = ? AND student = ? ORDER BY id DESC LIMIT 1"""
-_AMEND = """UPDATE attempts SET document = ?
-    WHERE id = (SELECT max(id) FROM attempts WHERE lesson = ? AND student = ?)"""
+_AMEND = "UPDATE attempts SET document = ? WHERE id = ?"
 _ARRIVALS = """CREATE TABLE IF NOT EXISTS arrivals (
     key TEXT PRIMARY KEY, student TEXT NOT NULL, lesson TEXT NOT NULL, order_ TEXT NOT NULL,
     at REAL NOT NULL, counted INTEGER NOT NULL, seconds REAL NOT NULL
@@ -82,11 +81,17 @@ class AttemptLog:
         with self._transaction() as database:
             _insert(database, attempt)
 
-    def amend(self, attempt: Attempt) -> None:
-        """Put an attempt in the place of the student's newest one, of which it says more."""
-        row = attempt.model_dump_json(), attempt.lesson, attempt.student
+    def amend(self, attempt: Attempt) -> bool:
+        """Replace the student's newest attempt with this version of it, which says more.
+
+        Returns False, and changes nothing, if another attempt was recorded meanwhile.
+        """
         with self._transaction() as database:
-            database.execute(_AMEND, row)
+            newest = database.execute(_LAST, (attempt.lesson, attempt.student)).fetchone()
+            if newest is None or self._parse(*newest).graded_at != attempt.graded_at:
+                return False
+            database.execute(_AMEND, (attempt.model_dump_json(), newest[0]))
+        return True
 
     def __iter__(self) -> Iterator[Attempt]:
         """Return all attempts, oldest first."""

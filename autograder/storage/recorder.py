@@ -173,17 +173,14 @@ def attached_attempt(notebook: NotebookNode) -> Attempt | None:
 
 
 def amend(course: Course, attempt: Attempt) -> bool:
-    """Put an attempt in the place of the stored one that it says more of; scores stay as they are.
+    """Replace the newest attempt in log and folder with this version of it; scores stay as they are.
 
-    Returns False, and changes nothing, if a newer one was recorded meanwhile. A run that is killed in between
-    grades the submission again: then log and folder do not agree.
+    Returns False, and changes nothing, if another attempt was recorded meanwhile. If a run is killed between
+    the two, they do not agree, and the next run grades the submission again.
     """
     with recording(course):
-        log = AttemptLog(course.reports)
-        newest = log.last(attempt.student, attempt.lesson)
-        if newest is None or newest.graded_at != attempt.graded_at:
+        if not AttemptLog(course.reports).amend(attempt):
             return False
-        log.amend(attempt)
         _amend_notebook(course, attempt)
     return True
 
