@@ -65,11 +65,11 @@ class Block:
 class LessonPage:
     """A lesson's blocks and sections, in order.
 
-    `notebook` is the address of its notebook, which holds all of it: on a page that was opened from disk,
-    browsers show what lies beside it, and save nothing but such an address.
+    `notebook` is a data address that holds the whole notebook. From a page that was opened from disk, a link
+    to the file beside it would show the file's text and not save it.
     """
 
-    def __init__(self, name: str, released: Any, solved: Any, content: bytes = b"") -> None:
+    def __init__(self, name: str, released: Any, solved: Any, content: bytes) -> None:
         """Take the released notebook, the executed one with the model answers, and the first as a file."""
         self.name = name
         self.notebook = f"data:application/x-ipynb+json;base64,{b64encode(content).decode()}"

@@ -41,7 +41,7 @@ def test_code_is_the_released_and_outputs_are_those_of_equal_code() -> None:
     solved = [answer(ANSWER, **said), code("t", "assert half", **said), code("c", 'check("half")', **said),
               code("d", "draw()", **PICTURE), code("e", "old()", **said)]  # fmt: skip
     released[1].metadata = solved[1].metadata = test
-    page = LessonPage("01", new_notebook(cells=released), new_notebook(cells=solved))
+    page = LessonPage("01", new_notebook(cells=released), new_notebook(cells=solved), b"")
     whole = "".join(block.html + block.outputs for block in page.blocks)
     assert "YOUR CODE HERE" in whole
     assert "return" not in BeautifulSoup(whole, "html.parser").get_text()
@@ -63,7 +63,7 @@ def test_code_is_the_released_and_outputs_are_those_of_equal_code() -> None:
 def test_each_kind_of_output_is_shown_its_own_way(output: dict[str, object], shown: str) -> None:
     """A control is announced, unless HTML takes its place; text is escaped, and a view of our own is shown as it is."""
     notebook = new_notebook(cells=[code("d", "show()", **output)])
-    (block,) = LessonPage("01", notebook, notebook).blocks
+    (block,) = LessonPage("01", notebook, notebook, b"").blocks
     assert block.outputs == shown
 
 
@@ -74,7 +74,7 @@ def test_headings_can_be_linked_to_and_found() -> None:
         code("d", "def triangle(): ..."),
         new_markdown_cell("## Masks\n\nagain"),
     ]  # fmt: skip
-    page = LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells))
+    page = LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells), b"")
     assert page.title == "One"
     assert [(one.id, one.level) for one in page.sections] == [("one", 0), ("masks", 1), ("masks-1", 1)]
     assert "triangle" in page.sections[1].text
@@ -85,7 +85,7 @@ def test_headings_can_be_linked_to_and_found() -> None:
 def test_a_formula_in_a_heading_is_found_with_its_signs() -> None:
     """A root and a fraction have no character of their own in MathML."""
     cells = [new_markdown_cell(r"# One" "\n\n" r"## Why $\sqrt{d_k}$, not $\frac{a}{b}$" "\n\n" r"by $1/\sqrt{d_k}$ each")]
-    (_, section) = LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells)).sections
+    (_, section) = LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells), b"").sections
     assert section.title == "Why √dk, not a/b"
     assert "1/√dk" in section.text
 
@@ -96,7 +96,7 @@ def test_a_lesson_says_what_it_teaches() -> None:
     graded = answer(SKELETON)
     graded.metadata["nbgrader"]["points"] = 2
     notebook = new_notebook(cells=[new_markdown_cell(said), graded])
-    page = LessonPage("01", notebook, notebook)
+    page = LessonPage("01", notebook, notebook, b"")
     assert [BeautifulSoup(each, "html.parser").get_text() for each in page.goals] == ["add x;", "see."]
     assert page.facts == "<strong>Time</strong> about 9 minutes"
     assert page.points == 2
@@ -105,7 +105,7 @@ def test_a_lesson_says_what_it_teaches() -> None:
 def test_what_answers_a_prediction_is_folded() -> None:
     """A reader who is asked to predict a picture does not see it first."""
     cells = [new_markdown_cell("**Predict, then run.** Up or down?"), code("d", "draw()", **PICTURE)]
-    assert LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells)).blocks[1].is_revealed
+    assert LessonPage("01", new_notebook(cells=cells), new_notebook(cells=cells), b"").blocks[1].is_revealed
 
 
 @pytest.mark.full("reads every page of the course", seconds=10)
@@ -139,7 +139,7 @@ def test_a_page_that_gives_an_answer_away_is_not_written(tmp_path: Path, monkeyp
 
     told = read_lesson(COURSE.text("03_attention")).answer("scaled-dot-product-attention")
     notebook = new_notebook(cells=[new_markdown_cell("# Told"), code("d", told)])
-    monkeypatch.setattr("autograder.site.build._lesson", lambda _, name: LessonPage(name, notebook, notebook))
+    monkeypatch.setattr("autograder.site.build._lesson", lambda _, name: LessonPage(name, notebook, notebook, b""))
     done = CliRunner().invoke(main, ["--course", str(ROOT), "site", "--folder", str(tmp_path)])
     assert done.exit_code == 2
     assert "gives away the solution of 03_attention/scaled-dot-product-attention" in done.stderr
