@@ -1,6 +1,6 @@
-"""Locks of a course, files in its reports: for commands that work alone, and for writing down one attempt.
+"""Two file locks: one that allows a single class run, one held while an attempt is recorded.
 
-A lock ends with its process, however that ends.
+Both are files in the course's reports. The system releases them when the process ends.
 """
 
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ FOREVER, AT_ONCE = -1, 0  # how long to wait, in seconds as FileLock counts them
 
 @contextmanager
 def only_one(course: Course, *commands: str) -> Iterator[None]:
-    """Hold the lock that these commands share, so that only one of them works on the course at a time.
+    """Hold the lock that these commands share, so that only one of them runs on the course at a time.
 
-    Raises CourseError if another one holds it.
+    Raises CourseError if one of them is running.
     """
     try:
         held = _lock(course, commands[0]).acquire(timeout=AT_ONCE)
@@ -33,15 +33,13 @@ def only_one(course: Course, *commands: str) -> Iterator[None]:
 
 @contextmanager
 def recording(course: Course) -> Iterator[None]:
-    """Wait for the lock under which an attempt is recorded: a watch and a class run may do so at once."""
+    """Hold the lock under which an attempt is recorded, because a watch may run during a class run."""
     with _lock(course, "recording").acquire(timeout=FOREVER):
         yield
 
 
 def _lock(course: Course, name: str) -> FileLock:
-    """Return a lock on a file that whoever shares the course may open, unlike those that FileLock makes."""
+    """Return the lock of this name. The umask sets the rights of its file, so that a group can share it."""
     path = course.reports / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        path.touch()
     return FileLock(path)

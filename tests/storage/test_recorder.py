@@ -4,7 +4,11 @@ The autograded folder is replaced in one step, and holds what nbgrader expects t
 """
 
 import datetime as dt
+import errno
+import os
+import stat
 import time
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import nbformat
@@ -92,11 +96,27 @@ def test_two_programs_record_one_after_the_other(course: Course) -> None:
     assert recorder.stored_attempt(course, "alice", LESSON) == made[0]
 
 
-def test_a_lock_may_be_opened_by_all_who_share_the_course(course: Course) -> None:
-    """Its file has the rights that any file gets here, as the log of attempts does."""
-    AttemptLog(course.reports).export()
-    with locks.only_one(course, "grade"):
-        assert (course.reports / "grade.lock").stat().st_mode == (course.reports / "attempts.jsonl").stat().st_mode
+@pytest.mark.parametrize(("umask", "mode"), [(0o002, 0o664), (0o022, 0o644)], ids=oct)
+def test_a_lock_may_be_opened_by_all_who_share_the_course(course: Course, umask: int, mode: int) -> None:
+    """The umask says who: its file has the rights of any other."""
+    before = os.umask(umask)
+    try:
+        with locks.only_one(course, "grade"):
+            assert stat.S_IMODE((course.reports / "grade.lock").stat().st_mode) == mode
+    finally:
+        os.umask(before)
+
+
+def test_a_lock_is_free_again_on_a_disk_without_flock(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There the file itself is the lock: nothing may be left of it when a command has ended."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    for _ in range(2):
+        with warnings.catch_warnings(action="ignore"), locks.only_one(course, "grade"):
+            assert (course.reports / "grade.lock").exists()
 
 
 def test_a_grader_error_is_logged(course: Course) -> None:
