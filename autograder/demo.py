@@ -20,6 +20,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import read_lesson
+from autograder.reports.feedback_exporter import require_settings
 from autograder.reports.publish import publish
 from autograder.reports.words import percent
 from autograder.sandbox.start import sandbox_problem
@@ -111,6 +112,7 @@ def run_demo(home: Course, folder: Path, console: Console) -> None:
         console.print(what, fix, soft_wrap=True, highlight=False, markup=False, sep="\n")
         console.print("This invented class is graded without it, and every page says so.")
     course = fresh_course(home, folder)
+    require_settings(course)
     first, *rest = course.lessons()
     class_report = ("the class report", course.reports / "class.html")
     later = len(rest) + 1 - ALL_HANDED_IN

@@ -27,6 +27,7 @@ from autograder.grading.pool import make_grader
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.text import is_student_name, spelt_name
+from autograder.reports.feedback_exporter import require_settings
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.locks import recording
 from autograder.storage.recorder import attach_attempt, attached_attempt, copy_stamps, record_attempt
@@ -53,6 +54,7 @@ class SubmissionExporter(NotebookExporter):  # type: ignore[misc] # nbconvert ha
         folder = self.parent.coursedir
         self.course = Course(Path(folder.root))
         try:
+            require_settings(self.course)
             self.loop = GradingLoop(self.course, folder.assignment_id, sandboxed=self.sandboxed)
             self.loop.register()
             self.grader = _grader(self.course, self.sandboxed, self.loop.version)

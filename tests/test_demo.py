@@ -12,8 +12,8 @@ from rich.console import Console
 
 from autograder import demo
 from autograder.model.attempt import Attempt
-from autograder.model.course import Course
-from autograder.model.errors import CourseError
+from autograder.model.course import CONFIG, Course
+from autograder.model.errors import CourseError, SettingsError
 from autograder.storage.attempts import AttemptLog
 
 __all__ = ["broken_bwrap"]
@@ -92,6 +92,19 @@ def test_only_those_who_are_ahead_have_handed_in_the_later_lessons(
     assert whole == made.lessons()[:3]
     assert all(names == {*demo.AHEAD} for lesson, names in students.items() if lesson not in whole)
     assert (tmp_path / "said.txt").read_text().startswith("a class of 24 hands in 3 lessons, and 4 who")
+
+
+def test_a_setting_that_cannot_be_used_stops_the_demo_before_anything_is_graded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its settings are those of the course that it is made from."""
+    home = Course(tmp_path / "home")
+    for folder in (home.source, home.release):
+        folder.mkdir(parents=True)
+    (home.root / CONFIG).write_text("c = get_config()\nc.GenerateFeedback.permissions = 'x'\n")
+    monkeypatch.setattr(demo, "Pool", MagicMock(side_effect=AssertionError("graded")))
+    with pytest.raises(SettingsError, match=f"{CONFIG} cannot be used: "):
+        demo.run_demo(home, tmp_path / "demo", Console(quiet=True))
 
 
 def test_the_demo_never_replaces_anything_but_a_demo(course: Course, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from autograder import nbgrader_plugin
 from autograder.grading.loop import grade_lesson
 from autograder.grading.pool import Pool
 from autograder.model.attempt import Attempt
-from autograder.model.course import Course
+from autograder.model.course import CONFIG, Course
 from autograder.model.errors import SandboxMissingError
 from autograder.model.nbgrader_config import settings
 from autograder.storage import locks, recorder
@@ -177,6 +177,18 @@ def test_what_was_searched_takes_no_newer_attempts_place(
     stored = recorder.stored_attempt(course, "alice", LESSON)
     assert stored is not None
     assert stored.changes == {}
+
+
+def test_a_setting_that_cannot_be_used_ends_the_command_with_one_line(
+    course: Course, nbgrader: Command, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """That of another command, too: pages could not be made of what was graded."""
+    with (course.root / CONFIG).open("a") as config:
+        config.write("\nc.GenerateFeedback.permissions = 'x'\n")
+    hand_in(course, "alice", **RIGHT)
+    assert nbgrader("autograde", LESSON) != 0
+    assert f"{CONFIG} cannot be used: " in capfd.readouterr().err
+    assert list(AttemptLog(course.reports)) == []
 
 
 def test_the_option_allows_grading_without_a_sandbox(course: Course, nbgrader: Command) -> None:

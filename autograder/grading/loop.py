@@ -46,12 +46,11 @@ class Recorded:
 class GradingLoop:
     """Grades submissions for one lesson as it is now, and records what they get.
 
-    Raises CourseError if the lesson has no text or was never released, and SettingsError for a setting with
-    which no score could be recorded or no page made.
+    Raises CourseError if the lesson has no text or was never released. Programs call
+    `feedback_exporter.require_settings` once, before they grade.
     """
 
     def __init__(self, course: Course, lesson: str, *, sandboxed: bool = True) -> None:
-        feedback_exporter.require_settings(course)
         self.course, self.lesson, self.sandboxed = course, lesson, sandboxed
         self.version = lesson_version(course, lesson)
         self._searches = search_seconds(course) > 0
@@ -143,7 +142,11 @@ def submitted_lessons(course: Course) -> list[str]:
 def grade_lessons(
     course: Course, lessons: Sequence[str], pool: Pool, *, force: bool = False, console: Console | None = None
 ) -> Published:
-    """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons."""
+    """Grade each lesson's submissions (see `grade_lesson`), and write the reports of all lessons.
+
+    Raises SettingsError, before anything is graded, if a setting would break recording or page-making.
+    """
+    feedback_exporter.require_settings(course)
     console = console or Console(stderr=True)
     if names := of_no_lesson(course):
         _say(console, f"left out, because no lesson has that name: {names}")

@@ -15,6 +15,7 @@ from autograder.model.course import Course
 from autograder.model.errors import AutograderError
 from autograder.model.report import ExerciseReport, Outcome, Report
 from autograder.model.text import counted
+from autograder.reports.feedback_exporter import require_settings
 from autograder.reports.publish import publish
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import ByHand, given_by_hand
@@ -90,8 +91,9 @@ def regrade(course: Course, lesson: str, pool: Pool) -> list[Regraded]:
     """Grade again, in each submission that was graded before, the exercises whose checks have changed.
 
     Nothing is written. A submission whose file has changed since is left to a class run. Raises as
-    `grade_lesson` does, and CourseError if nothing was graded before.
+    `grade_lessons` does, and CourseError if nothing was graded before.
     """
+    require_settings(course)
     loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
     checks = exercise_versions(course, lesson, loop.version)
     before = AttemptLog(course.reports).graded(lesson)

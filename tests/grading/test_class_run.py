@@ -118,7 +118,7 @@ def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades:
     ],
 )
 def test_a_setting_that_cannot_be_used_stops_the_run_before_anything_is_graded(
-    course: Course, run: Run, monkeypatch: pytest.MonkeyPatch, setting: str, cause: str
+    course: Course, monkeypatch: pytest.MonkeyPatch, setting: str, cause: str
 ) -> None:
     """Those of late work and of pages, too: one line names the file and the cause."""
     (course.root / "broken.py").write_text("x = 1\nraise ValueError('boom')\n")
@@ -126,11 +126,24 @@ def test_a_setting_that_cannot_be_used_stops_the_run_before_anything_is_graded(
     with (course.root / CONFIG).open("a") as config:
         config.write(f"\n{setting}\n")
     hand_in(course, "alice", **RIGHT)
-    with pytest.raises(SettingsError, match=rf"{CONFIG} cannot be used: ") as refused:
-        run()
+    with (
+        Pool(1, sandboxed=True, make=make_fake) as pool,
+        pytest.raises(SettingsError, match=rf"{CONFIG} cannot be used: ") as refused,
+    ):
+        grade_lessons(course, [LESSON], pool)
     assert str(refused.value).endswith(cause.format(broken=course.root / "broken.py"))
     assert "\n" not in str(refused.value)
     assert not course.reports.exists()
+
+
+def test_the_settings_are_tried_once_for_all_lessons(course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes a while, and a lesson or an arrival changes nothing of them."""
+    asked = list[Course]()
+    monkeypatch.setattr(feedback_exporter, "require_settings", asked.append)
+    hand_in(course, "alice", **RIGHT)
+    with Pool(1, sandboxed=True, make=make_fake) as pool:
+        grade_lessons(course, [LESSON, LESSON], pool, console=Console(quiet=True))
+    assert asked == [course]
 
 
 def test_the_time_in_the_folder_is_the_one_that_counts(course: Course, run: Run) -> None:

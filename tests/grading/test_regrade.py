@@ -18,7 +18,8 @@ from autograder.grading.grader import Grader
 from autograder.grading.loop import GradingLoop
 from autograder.grading.version import exercise_versions, lesson_version
 from autograder.model.attempt import Attempt
-from autograder.model.course import Course
+from autograder.model.course import CONFIG, Course
+from autograder.model.errors import SettingsError
 from autograder.model.report import BY_CHANGE, NamedMistake, Report, WrongLines
 from autograder.reports import feedback_exporter
 from autograder.storage.attempts import AttemptLog
@@ -174,6 +175,19 @@ def test_differences_are_shown_and_written_only_on_request(
         assert book.find_comment("why", LESSON, LESSON, "alice").manual_comment == "Good."
         assert book.find_comment("double", LESSON, LESSON, "alice").manual_comment == "Neat."
     assert regrade.regrade(course, LESSON, POOL) == []
+
+
+def test_a_setting_that_cannot_be_used_stops_a_regrade_before_anything_is_graded(course: Course, package: Path) -> None:
+    """As it stops a class run."""
+    hand_in(course, "alice", **RIGHT)
+    record(course, "alice")
+    with (course.root / CONFIG).open("a") as config:
+        config.write("\nc.GenerateFeedback.permissions = 'x'\n")
+    (package / "double.py").write_text("2\n")
+    asked.clear()
+    with pytest.raises(SettingsError, match=f"{CONFIG} cannot be used: "):
+        regrade.regrade(course, LESSON, POOL)
+    assert asked == []
 
 
 def test_what_was_given_by_hand_counts_in_the_preview(
