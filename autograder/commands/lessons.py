@@ -186,8 +186,10 @@ def _run_lab(command: list[str], notebook: Path) -> None:
             status = lab.wait()
         finally:
             signal.signal(signal.SIGINT, before)
+    if status < 0:
+        raise MachineError(f"JupyterLab was killed by signal {-status}; your copy is {notebook}")
     if status:
-        advice = "it does not start as root, so be another user; " if os.geteuid() == 0 else ""
+        advice = "if it refused to run as root, be another user; " if os.geteuid() == 0 else ""
         raise MachineError(
             f"JupyterLab ended with status {status}, and said above why; {advice}your copy is {notebook}"
         )

@@ -277,8 +277,18 @@ def test_a_jupyterlab_that_does_not_start_is_a_failure(tmp_path: Path, monkeypat
     monkeypatch.setattr("os.geteuid", lambda: 0)
     told = CliRunner().invoke(main, ["open", "3", "--folder", str(tmp_path)])
     assert (told.exit_code, told.stderr.count("\n")) == (2, 1)
-    assert "JupyterLab ended with status 1, and said above why; it does not start as root" in told.stderr
+    assert "JupyterLab ended with status 1, and said above why; if it refused to run as root, be another user" in told.stderr
     assert str(tmp_path / "03_attention.ipynb") in told.stderr
+
+
+def test_a_signal_that_ends_jupyterlab_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """JupyterLab itself said nothing then, and did start."""
+    ends = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
+    monkeypatch.setattr("autograder.lecture.pages.lab_command", lambda _: [sys.executable, "-c", ends])
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    told = CliRunner().invoke(main, ["open", "3", "--folder", str(tmp_path)])
+    assert told.exit_code == 2
+    assert f": JupyterLab was killed by signal 9; your copy is {tmp_path / '03_attention.ipynb'}; " in told.stderr
 
 
 def test_ctrl_c_is_left_to_jupyterlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
