@@ -227,7 +227,9 @@ def _grader(make: MakeGrader, course: Course, sandboxed: bool) -> "Grader":
     exit_at_once = signal.getsignal(signal.SIGTERM)
 
     def close() -> None:
-        signal.signal(signal.SIGTERM, lambda *_: None)  # SIG_IGN prints a traceback if one is just coming
+        # SIG_IGN would not do: if a signal has arrived and its handler has not run yet, Python then prints
+        # the error "Signal 15 ignored due to race condition".
+        signal.signal(signal.SIGTERM, lambda *_: None)
         grader.close()
 
     def close_and_exit(number: int, frame: FrameType | None) -> None:

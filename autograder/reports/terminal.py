@@ -65,11 +65,9 @@ def _table(report: Report) -> Table:
     table.add_column("Score", justify="right", no_wrap=True)
     table.add_column("What to do", overflow="fold")
     for exercise in report.exercises:
-        put = words.wording(exercise)
-        todo, outcome = (
-            put.todo,
-            Text(f"{put.sign} {put.label}", style=_COLOUR.get(exercise.outcome, "yellow")),
-        )
+        wording = words.wording(exercise)
+        todo = wording.todo
+        outcome = Text(f"{wording.sign} {wording.label}", style=_COLOUR.get(exercise.outcome, "yellow"))
         score = f"{words.points(exercise.score)} of {words.points(exercise.points)}"
         if exercise.is_stretch:
             score = "not counted"

@@ -38,7 +38,7 @@ class Changed:
     after: Listed
 
     def __str__(self) -> str:
-        """Say in one line what is another than before."""
+        """Describe in one line what changed."""
         pairs = {
             "name": (self.before.full_name, self.after.full_name),
             "e-mail": (self.before.email, self.after.email),
