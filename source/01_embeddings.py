@@ -805,19 +805,19 @@ def ask(query):
 #
 # Attention pays a price: it compares every pair of tokens, so its work grows with $n^2$. (These are orders of magnitude; Vaswani et al. 2017, table 1.)
 #
-# **Predict, then measure.** An LSTM of width 256 reads 512 tokens, one after another, and multiplies each by two matrices of 256 × 1024 numbers. How much faster are the same multiplications for all 512 tokens at once?
+# **Predict, then measure.** An LSTM of width 64 reads 512 tokens, one after another, and multiplies each by two matrices of 64 × 256 numbers. How much faster are the same multiplications for all 512 tokens at once?
 
 # %% demo
-lstm = nn.LSTM(256, 256, batch_first=True)
-for_input, for_state = nn.Linear(256, 1024), nn.Linear(256, 1024)  # as large as the LSTM's own
-x = torch.randn(1, 512, 256)
-in_turn = milliseconds(lambda: lstm(x))
-at_once = milliseconds(lambda: (for_input(x), for_state(x)))
+lstm = nn.LSTM(64, 64, batch_first=True)
+for_input, for_state = nn.Linear(64, 256), nn.Linear(64, 256)  # as large as the LSTM's own
+x = torch.randn(1, 512, 64)
+in_turn = milliseconds(lambda: lstm(x), tries=50)
+at_once = milliseconds(lambda: (for_input(x), for_state(x)), tries=50)
 print(f"token after token  {in_turn:7.2f} ms")
-print(f"all tokens at once {at_once:7.2f} ms, {in_turn / at_once:.0f} times as fast")
+print(f"all tokens at once {at_once:7.2f} ms, {in_turn / at_once:.1f} times as fast")
 
 # %% [markdown]
-# The multiplications are the same; only the order differs. The LSTM takes 512 steps, and each waits for the one before. The linear layers need two large products. How much time that saves depends on the computer and on what else it is doing. A GPU gains more than a CPU, because it can do far more multiplications at the same time.
+# The multiplications are the same; only the order differs. The LSTM takes 512 steps, and each waits for the one before. The linear layers need two large products. How much time that saves depends on how many multiplications the computer can do at the same time: little on one core, more on several, and far more on a GPU, most of which would wait at each of the 512 steps.
 #
 # Now the distance: how strongly does the *last* output of a layer react to the input 0, 1, 2, … places back? Feed 80 random vectors to an untrained LSTM and to untrained attention, and measure the length of the gradient.
 

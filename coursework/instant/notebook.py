@@ -223,8 +223,9 @@ def _form(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str,
     """Return the mark, headline and title of a card for an answer of which only the form is checked."""
     if exercise.written:
         file = notebook_file(names)
-        saved = saved_cells(file).get(exercise.id, "") if file else ""
-        unwritten = file is not None and (not saved.strip() or digest_of(saved) == exercise.skeleton)
+        known = file is not None and file.is_file()
+        saved = saved_cells(file).get(exercise.id, "") if file and known else ""
+        unwritten = known and (not saved.strip() or digest_of(saved) == exercise.skeleton)
         return (OPEN, NOT_IN_WORDS, "") if unwritten else (FILLED, IN_WORDS, UNCHECKED)
     return _not_to_be_tried(exercise.name, exercise, names) or _form_of(exercise, names)
 

@@ -48,7 +48,7 @@ def stable(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 
 def test_an_answer_in_words_is_graded_by_a_person(tmp_path: Path) -> None:
-    """No right or wrong is claimed: only whether the saved notebook has one."""
+    """No right or wrong is claimed: only whether the saved notebook has one, if that is found at all."""
     lesson = "01_embeddings"
     notebook = nbformat.read(ROOT / f"release/{lesson}/{lesson}.ipynb", as_version=4)
     file = tmp_path / f"{lesson}.ipynb"
@@ -57,6 +57,8 @@ def test_an_answer_in_words_is_graded_by_a_person(tmp_path: Path) -> None:
             cell.source = answer if answer and cell.id == "recurrence" else cell.source
         nbformat.write(notebook, file)
         assert check("recurrence", {"__vsc_ipynb_file__": str(file)}).text.startswith(card)
+    elsewhere = tmp_path / "elsewhere" / file.name
+    assert check("recurrence", {"__vsc_ipynb_file__": str(elsewhere)}).text.startswith("● recurrence: written")
 
 
 def tried(exercise: str, answer: Any, *, name: str = "") -> Card:

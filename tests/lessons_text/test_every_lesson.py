@@ -1,6 +1,7 @@
 """What holds for each of the nine lessons, as its author writes it."""
 
 import dis
+import json
 import operator
 import re
 from types import CodeType
@@ -246,3 +247,12 @@ def test_a_letter_in_lower_case_passes_where_it_gets_its_points(lesson: str) -> 
             else:
                 with pytest.raises(AssertionError):
                     exec(test, scope)
+
+
+def test_in_the_solved_notebook_the_lesson_at_a_glance_is_all_done(lesson: LessonRun) -> None:
+    """What a lecturer shows at the end says that nothing is left to do."""
+    solved = json.loads((ROOT / f"solutions/{lesson.name}.ipynb").read_text(encoding="utf-8"))
+    outputs = [output for cell in solved["cells"] for output in cell.get("outputs", ())]
+    texts = ["".join(each.get("data", {}).get("text/plain", ())) for each in outputs]
+    [glance] = [each for each in texts if each.startswith(f"{lesson.name}: ")]
+    assert "Everything that counts is done." in glance
