@@ -61,6 +61,8 @@ TITLES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"one index more", "An index is missing", SHAPES),
     (r"one (slice|power|factor) more", "A {part} is missing", STEPS),
     (r"one (call|argument) fewer", "There is one {part} too many", STEPS),
+    (r"something more inside (`\w+`)", "{part} gets too little of the expression", STEPS),
+    (r"something less inside (`\w+`)", "{part} gets too much of the expression", STEPS),
     (r"without a change in place", "A value is changed in place", SHARED),
     (r"without the call of (`\w+`)", "{part} should not be called here", STEPS),
     (r"without the statement", "This statement should not be here", STEPS),

@@ -140,6 +140,7 @@ def call_edits(cell: Cell) -> Iterator[CodeEdit]:
             yield from _arguments(cell, node)
             yield from _keywords(cell, node)
             yield from _left_out(cell, node)
+            yield from _around(cell, node)
             yield from _shapes(cell, node)
         elif isinstance(node, ast.Attribute) and not _is_called(cell, node):
             yield from _named(cell, node)
@@ -254,6 +255,26 @@ def _left_out(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
     for rank, each in enumerate(node.args[:2]):
         if not isinstance(each, ast.Starred):
             yield cell.edit(node, each, what, 2.2 + rank, node.func)
+
+
+def _around(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:
+    """Yield a call around more or less of a sum or a product: `f(a) + b` for `f(a + b)`, and the reverse."""
+    if not node.args or not callee(node):
+        return
+    first, *rest = node.args
+
+    def call(of: ast.expr) -> ast.Call:
+        return _with(node, [of, *rest])
+
+    parent = cell.parents.get(node)
+    if isinstance(parent, ast.BinOp):
+        left, right = (first if each is node else each for each in (parent.left, parent.right))
+        whole = call(ast.BinOp(left, parent.op, right))
+        yield cell.edit(parent, whole, f"something more inside `{callee(node)}`", 1.6, node.func)
+    if isinstance(first, ast.BinOp):
+        what = f"something less inside `{callee(node)}`"
+        yield cell.edit(node, ast.BinOp(call(first.left), first.op, first.right), what, 1.6, node.func)
+        yield cell.edit(node, ast.BinOp(first.left, first.op, call(first.right)), what, 1.6, node.func)
 
 
 def _shapes(cell: Cell, node: ast.Call) -> Iterator[CodeEdit]:

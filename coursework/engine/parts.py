@@ -114,19 +114,19 @@ def train_step(answer: Any, src: torch.Tensor, tgt: torch.Tensor, smoothing: flo
 
 
 class FourLayers(nn.Module):
-    """The four layers of an attention, all zeros."""
+    """The four layers of an attention, all numbers 0.5: zeros would hide that something was added."""
 
     def __init__(self) -> None:
         super().__init__()
         for name in ("w_q", "w_k", "w_v", "w_o"):
             layer = nn.Linear(2, 2)
-            nn.init.zeros_(layer.weight)
-            nn.init.zeros_(layer.bias)
+            nn.init.constant_(layer.weight, 0.5)
+            nn.init.constant_(layer.bias, 0.5)
             setattr(self, name, layer)
 
 
 def load_from_torch(answer: Any) -> Any:
-    """Load PyTorch's attention of width 2, whose numbers count up from 1, into four layers of zeros."""
+    """Load PyTorch's attention of width 2, whose numbers count up from 1, into four layers."""
     theirs = nn.MultiheadAttention(2, 2)  # two heads: a split by heads shows
     with torch.no_grad():
         count = 1.0
@@ -140,7 +140,7 @@ def load_from_torch(answer: Any) -> Any:
 
 
 def _loaded(answer: Any, theirs: nn.Module) -> nn.Module:
-    """Let the answer copy an attention of width 2 into four layers of zeros, and change it afterwards."""
+    """Let the answer copy an attention of width 2 into four layers, and change it afterwards."""
     mine = FourLayers()
     answer(mine, theirs)
     with torch.no_grad():
@@ -275,7 +275,7 @@ class BertAttention(nn.Module):
 
 
 def load_from_bert(answer: Any) -> Any:
-    """Load BERT's attention of width 2, whose numbers count up from 1, into four layers of zeros."""
+    """Load BERT's attention of width 2, whose numbers count up from 1, into four layers."""
     theirs = BertAttention(2)
     layers = [part for part in theirs.modules() if isinstance(part, nn.Linear)]
     with torch.no_grad():

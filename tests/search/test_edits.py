@@ -34,7 +34,7 @@ WORDS = frozenset(
         [
             "1 a after an another argument arguments assignment attribute between brackets call change",
             "comparison condition conditions container copy default dimension dimensions dtype exchanged expression factor",
-            "each even exception fewer function in indentation index indices inverse is less letters limit line lines",
+            "each even exception fewer function in indentation index indices inside inverse is less letters limit line lines",
             "list missing more name new number object of on one only operand operands operator",
             "opposite order other place power range result return runs self separate sides sign size slice",
             "something statement text than that the these time transpose two type value values variable without",
@@ -173,6 +173,20 @@ def test_what_students_of_other_forms_get_wrong_is_tried(line: str, changed_to: 
     source = f"class A:\n    def f(self, x, p):\n        self.base = 2\n        t = Layer(3)\n        return {line}\n"
     kinds = {each.what for each in changed(found(source), source, f"return {changed_to}")}
     assert what in kinds
+
+
+@pytest.mark.parametrize(
+    ("is_", "becomes", "what"),
+    [
+        ("x + drop(y, p)", "drop(x + y, p)", "something more inside `drop`"),
+        ("drop(x + y, p)", "drop(x, p) + y", "something less inside `drop`"),
+        ("norm(x + f(y))", "x + norm(f(y))", "something less inside `norm`"),
+    ],
+)
+def test_a_call_may_have_to_stand_around_more_or_less_of_a_sum(is_: str, becomes: str, what: str) -> None:
+    """Dropout of one operand or of the sum, a norm before or after the residual: the other one is tried."""
+    edits = {each.apply(f"z = {is_}"): each.what for each in found(f"z = {is_}")}
+    assert edits[f"z = {becomes}"] == what
 
 
 def test_one_object_under_several_names_becomes_one_for_each() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import torch
 from torch import nn
@@ -48,9 +48,12 @@ class DropoutOnWeights(ModuleOperation):
         return found
 
 
+BEFORE: Final = 3.0  # what each parameter is before: 0 would hide that something was added to it
+
+
 @dataclass(frozen=True)
 class CopyFromTorch(Operation):
-    """Let the function copy an nn.MultiheadAttention into a MultiHeadAttention of zeros.
+    """Let the function copy an nn.MultiheadAttention into a MultiHeadAttention of numbers that are `BEFORE`.
 
     `init` is d_model and num_heads, `weights` the parameters of torch's layer. The result holds the
     parameters at `paths`, with `call` also the output for these arguments. With `afterwards`, 1 is
@@ -76,7 +79,7 @@ class CopyFromTorch(Operation):
         for path, value in self.weights.items():
             load(theirs, path, value)
         for path in OWN:
-            load(mine, path, torch.zeros_like(attribute(mine, path)))
+            load(mine, path, torch.full_like(attribute(mine, path), BEFORE))
         if self.double:
             theirs, mine = theirs.double(), mine.double()
         answer.find()(mine, theirs)
@@ -106,7 +109,7 @@ class CopyFromTorch(Operation):
 
 @dataclass(frozen=True)
 class CopyFromBert(CopyFromTorch):
-    """Let the function copy the attention of a BERT layer into a MultiHeadAttention of zeros.
+    """Let the function copy the attention of a BERT layer into a MultiHeadAttention.
 
     As `CopyFromTorch`, with the layer's parameters by their paths in a BERT.
     """

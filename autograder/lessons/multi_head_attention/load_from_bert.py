@@ -5,7 +5,7 @@ from autograder.judge.table import (
     through,
 )
 from autograder.lessons.multi_head_attention import reference
-from autograder.lessons.multi_head_attention.fixtures import CopyFromBert
+from autograder.lessons.multi_head_attention.fixtures import BEFORE, CopyFromBert
 
 SOURCES = {"w_q": "self.query", "w_k": "self.key", "w_v": "self.value", "w_o": "output.dense"}
 
@@ -26,7 +26,7 @@ def _first_wrong(seen: Comparison) -> str | None:
         if isinstance(seen.operation, CopyFromBert) and seen.operation.afterwards and not came:
             return f"`{path}` changed when BERT was changed later: it is shared, not copied."
         held = f"holds `theirs.{came[0]}`" if came else "holds something else"
-        said = held if got.any() else "was left as it was"
+        said = held if (got != BEFORE).any() else "was left as it was"
         return f"`{path}` {said}, but it should hold `theirs.{SOURCES[layer]}.{part}`."
     return None
 

@@ -7,7 +7,7 @@ from autograder.judge.table import (
     through,
 )
 from autograder.lessons.multi_head_attention import reference
-from autograder.lessons.multi_head_attention.fixtures import CopyFromTorch
+from autograder.lessons.multi_head_attention.fixtures import BEFORE, CopyFromTorch
 
 
 def _copy(draw: Draw, d_model: int, num_heads: int, **more: Any) -> CopyFromTorch:
@@ -24,7 +24,7 @@ def _first_wrong(seen: Comparison) -> str | None:
     for path in seen.inputs["paths"]:
         got, want = seen.got.value[path], seen.expected.value[path]
         if not near(got, want):
-            came = f"holds {_content(got, pieces)}" if got.any() else "was left as it was"
+            came = f"holds {_content(got, pieces)}" if (got != BEFORE).any() else "was left as it was"
             return f"`{path}` {came}, but it should hold {_content(want, pieces)}."
     return None
 
