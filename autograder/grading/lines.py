@@ -179,7 +179,7 @@ def _titles(found: Sequence[CodeChange], lines: Sequence[WrongLines], source: st
     instead = any(OR_ELSE in each.what for each in lines)
     meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
     edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
-    return titles(edits, Cell(source))
+    return titles(edits, Cell(source)) if edits else []
 
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:

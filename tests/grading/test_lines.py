@@ -106,6 +106,13 @@ def test_changes_in_one_place_that_no_name_explains_are_no_fault(grader: Grader,
     assert done.outcome is Outcome.ERROR
 
 
+def test_what_is_no_python_has_no_line(grader: Grader, hand_in: HandIn) -> None:
+    """Its message is the interpreter's."""
+    wrong = "def causal_mask(size):\n    return torch.ones(size, size).tril(.bool()\n"
+    done = grader.grade(LESSON, hand_in(LESSON, causal_mask=wrong), lines=True).report.exercise("causal-mask")
+    assert (done.outcome, done.lines, done.misconceptions) == (Outcome.ERROR, [], [])
+
+
 def test_a_name_by_the_change_says_all_of_its_places() -> None:
     """One of three lines alone would contradict the sentence that all three are wrong."""
     source = "a = f(x, dim=0)\nb = f(x, dim=0)\nc = f(x, dim=0)\n"
