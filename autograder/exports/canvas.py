@@ -8,7 +8,7 @@ heading. An empty cell leaves Canvas' score as it is.
 """
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from autograder.exports.class_scores import ClassScores
 from autograder.exports.roster import ONE_FOLDER, POINTS, Person, Roster
@@ -16,13 +16,14 @@ from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import settings
 from autograder.reports.csv_file import csv_text
+from autograder.reports.student_pages import titles as titles_in_text
 
 COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
 ASSIGNMENT = re.compile(r"(.*) \(\d+\)")
 # Canvas works these out itself, for the course and for each group of assignments, and ignores them in a file.
 TOTAL = re.compile(r".*\b(Current|Final) (Score|Points|Grade)")
 WORD = re.compile(r"[^\W_]+")
-OF_NO_LESSON = {"lesson", "assignment", "notebook", "exercise", "homework", "coursework"}
+OF_NO_LESSON = {"lesson", "assignment", "notebook", "exercise", "homework", "coursework", "a", "an", "the"}
 SETTING = "c.CanvasExport.columns"
 
 
@@ -60,11 +61,12 @@ def column_titles(course: Course, scores: ClassScores, roster: Roster) -> dict[s
     """Return the heading of each lesson's column: the configured one, or the roster's, or the lesson's name.
 
     The roster's column is found by the lesson's number, its title, or both: "Lesson 3 Attention (88123)",
-    "03", "Attention". Raises CourseError if several columns could be meant, or two lessons have one column.
+    "03", "Attention". A title is the folder's, or the one at the head of the lesson's text. Raises
+    CourseError if several columns could be meant, or two lessons have one column.
     """
     names = [each.lesson for each in scores.lessons]
     said: Mapping[str, str] = settings(course).CanvasExport.get("columns", {})
-    titles = {name: said.get(name) or _found(name, roster.headings) for name in names}
+    titles = {name: said.get(name) or _found(course, name, roster.headings) for name in names}
     for lesson, title in titles.items():
         if lesson in said and roster.headings and title not in roster.headings:
             raise CourseError(f"{SETTING} in {CONFIG} has the column '{title}', and the roster has none such")
@@ -73,9 +75,10 @@ def column_titles(course: Course, scores: ClassScores, roster: Roster) -> dict[s
     return titles
 
 
-def _found(lesson: str, headings: Collection[str]) -> str:
+def _found(course: Course, lesson: str, headings: Collection[str]) -> str:
     columns = [each for each in headings if each not in COLUMNS and not TOTAL.fullmatch(each)]
-    found = [each for each in columns if _is_about(lesson, _plain(each))]
+    called = (lesson, titles_in_text(course, lesson).lesson) if columns else ()
+    found = [each for each in columns if _is_about(called, _plain(each))]
     named = [each for each in found if _plain(each).casefold() == lesson.casefold()]
     if len(found) > 1 and len(named) != 1:
         raise CourseError(
@@ -90,12 +93,28 @@ def _plain(heading: str) -> str:
     return match[1] if match else heading
 
 
-def _is_about(lesson: str, heading: str) -> bool:
-    """Return whether a heading has a lesson's number or title, and nothing that contradicts it."""
-    number, *title = WORD.findall(lesson.casefold())
-    words = [word for word in WORD.findall(heading.casefold()) if word not in OF_NO_LESSON]
-    numbers = [int(word) for word in words if word.isdecimal()]
-    others = [word for word in words if not word.isdecimal()]
-    if numbers and numbers != [int(number)]:
+def _words(text: str) -> list[str]:
+    """Return the words that tell one lesson from another, numbers without zeros in front."""
+    words = (word for word in WORD.findall(text.casefold()) if word not in OF_NO_LESSON)
+    return [str(int(word)) if word.isdecimal() else word for word in words]
+
+
+def _without(number: str, words: list[str]) -> list[str]:
+    place = words.index(number) if number in words else len(words)
+    return words[:place] + words[place + 1 :]
+
+
+def _is_about(called: Sequence[str], heading: str) -> bool:
+    """Return whether a heading has a lesson's number or title, and nothing that contradicts it.
+
+    The lesson is `called` by the name of its folder, which begins with the number, and by its own title.
+    """
+    number = _words(called[0])[0]
+    titles = [title for name in called if (title := _without(number, _words(name)))]
+    words = _words(heading)
+    others = _without(number, words)
+    if others in titles:
+        return True
+    if number not in words or any(word.isdecimal() for word in others):
         return False
-    return others == title or (bool(numbers) and (not others or others[: len(title)] == title))
+    return not others or any(others[: len(title)] == title for title in titles)

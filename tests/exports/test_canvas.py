@@ -34,6 +34,28 @@ def test_a_column_is_found_by_number_or_title(course: Course, heading: str) -> N
     assert _titles(course, *others, heading) == [heading]
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "5 · The encoder (88125)", "The encoder (88125)", "5. The encoder (1)", "5: The encoder (1)",
+        "5 - The encoder (1)", "Lesson 05: the encoder (1)", "Lesson 5 – The Encoder (1)", "Encoder (1)",
+    ],
+)  # fmt: skip
+def test_a_column_is_found_by_the_title_at_the_head_of_the_lesson(course: Course, heading: str) -> None:
+    """It is what students see, and the folder may be called otherwise."""
+    course.text("05_stack").write_text("# %% [markdown]\n# # 5 · The encoder\n")
+    others = ("6 · The encoder (1)", "Quiz 5: The encoder (2)", "The encoder quiz (3)", "The", "Homework")
+    assert _titles(course, *others, heading, lessons=("05_stack",)) == [heading]
+
+
+def test_a_title_may_hold_a_number_or_nothing_but_the_lessons(course: Course) -> None:
+    """The first is no other lesson's number, and the second is no column's title."""
+    course.text("04_gpt").write_text("# %% [markdown]\n# # 4 · From GPT 2 on\n")
+    assert _titles(course, "4: From GPT 3 on", "4: From GPT 2 on", lessons=("04_gpt",)) == ["4: From GPT 2 on"]
+    course.text("04_gpt").write_text("# %% [markdown]\n# # Lesson 4\n")
+    assert _titles(course, "Homework", "Lesson 4 (1)", lessons=("04_gpt",)) == ["Lesson 4 (1)"]
+
+
 def test_without_a_column_the_lesson_has_its_own_name(course: Course) -> None:
     """A quiz of the same number is none of it."""
     assert _titles(course, "Quiz 3 (2)", "Lesson 4 (3)") == ["03_attention"]
