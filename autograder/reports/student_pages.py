@@ -260,8 +260,9 @@ def what_is_pending(report: Report) -> str:
     if not report.pending:
         return ""
     what = counted(len(report.pending_exercises()), "answer")
-    left = counted(round(report.pending, 2), "point")
-    return f"Your instructor grades {what} by hand. Until then, {left} count neither for you nor against you."
+    left = round(report.pending, 2)
+    these = f"{counted(left, 'point')} {'counts' if left == 1 else 'count'}"
+    return f"Your instructor grades {what} by hand. Until then, {these} neither for you nor against you."
 
 
 def _render(template: str, *, sandboxed: bool, **values: object) -> str:

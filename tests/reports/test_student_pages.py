@@ -18,6 +18,7 @@ from autograder.reports.student_pages import (
     steps,
     student_index,
     titles,
+    what_is_pending,
 )
 from autograder.reports.words import NO_SANDBOX, WORDING
 from autograder.storage.gradebook import LessonGrades
@@ -27,6 +28,7 @@ from .sample_class import LESSON, report
 from .sample_work import (
     EMPTY,
     MIDDLING,
+    PENDING,
     PERFECT,
     UNREADABLE,
     attempt,
@@ -51,6 +53,13 @@ def test_a_middling_page_says_what_to_start_with_and_why() -> None:
     assert "Start with Exercise 1: softmax , 2 points to gain" in said.replace("softmax,", "softmax ,")
     assert "Since your last attempt: Exercise 2: attention-scores 0 → 2 , Exercise 3" in said.replace("2,", "2 ,")
     assert "2 points count neither for you nor against you" in said
+
+
+def test_one_pending_point_counts_neither_way() -> None:
+    """One point counts; several count."""
+    for points, said in ((1, "1 point counts"), (0.5, "0.5 points count"), (2, "2 points count")):
+        pending = report([PENDING.model_copy(update={"points": points})])
+        assert f"Until then, {said} neither for you" in what_is_pending(pending)
 
 
 def test_the_exercise_to_start_with_has_most_points_to_gain() -> None:
