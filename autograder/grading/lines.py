@@ -7,14 +7,16 @@ from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Final
 
+import torch
 from cachetools import LRUCache
+from torch.utils._pytree import tree_leaves
 
 from autograder.grading.runner import ExerciseRunner
 from autograder.judge.diagnose import diagnose
-from autograder.judge.oracle import Oracle
+from autograder.judge.oracle import Evidence, Oracle
 from autograder.model.exercise import Exercise
 from autograder.model.nbgrader_config import SEARCH_SECONDS
-from autograder.model.report import ExerciseReport, NamedMistake, Outcome, WrongLines
+from autograder.model.report import BY_CHANGE, ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.differences import difference
@@ -93,33 +95,46 @@ class LineFinder:
         if key not in _blames:
             if time.monotonic() > self.deadline:
                 return Blame()
-            found = self.find(exercise, failed, helpers, source, named)
+            found, says_why = self.find(exercise, failed, helpers, source, named)
             lines = [WrongLines(**asdict(each)) for each in told(found, source)]
+            if says_why and lines and lines[0].is_gap:  # what goes around an endless loop mends nothing
+                lines = []
             edits = found[0].edits if lines else ()
             one_mistake = bool(named) and len({each.what for each in edits}) == 1  # in several places
             if len(named) <= 1 < len(lines) and len(edits) > 1 and not one_mistake:
                 mistakes = self._named_apart(exercise, helpers, found[0])
             else:
                 mistakes = _titles(found, lines, source)
+            if says_why:
+                mistakes = [each for each in mistakes if not each.id.startswith(BY_CHANGE)]
             _blames[key] = Blame(lines, difference(source, found[0].source) if found else "", mistakes)
         return _blames[key]
 
     def _named_apart(
         self, exercise: Exercise, helpers: Sequence[str], found: CodeChange
     ) -> list[NamedMistake]:
-        """Name the mistakes of an answer that is wrong in several places, each with all others mended."""
+        """Name the mistakes of an answer that is wrong in several places, each with all others mended.
+
+        Where that gives a NaN or an exception which the answer itself does not, the mends have made it.
+        """
         named: dict[str, NamedMistake] = {}
         unknown: list[CodeEdit] = []
         stand_ins = self.oracle.stand_ins(exercise)
         places = {(each.first, each.last): each for each in reversed(found.edits)}
         with self.warm.run(self.deadline) as run:
+
+            def tried(answer: str) -> list[Evidence]:
+                cells = [*helpers, answer]
+                with ExerciseRunner(
+                    self.oracle, exercise, run, lambda: False, answer, stand_ins, cells
+                ) as runner:
+                    return runner.run_once().evidence
+
+            broken = _broken(tried(found.answer))
             for place, edit in reversed(places.items()):
                 others = [each for each in found.edits if (each.first, each.last) != place]
-                cells = [*helpers, combined(found.answer, others).source]
-                with ExerciseRunner(
-                    self.oracle, exercise, run, lambda: False, cells[-1], stand_ins, cells
-                ) as runner:
-                    known = diagnose(self.oracle, exercise, runner.run_once().evidence)
+                evidence = tried(combined(found.answer, others).source)
+                known = diagnose(self.oracle, exercise, evidence) if _broken(evidence) <= broken else []
                 named |= {
                     each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known
                 }
@@ -133,15 +148,16 @@ class LineFinder:
         helpers: Sequence[str],
         source: str,
         named: Set[str] = frozenset(),
-    ) -> list[CodeChange]:
+    ) -> tuple[list[CodeChange], bool]:
         """Return the changes of an answer's cell with which every check passes, the likeliest first.
 
-        Where the known mistakes that were `named` seem to be, changes are tried first.
+        Where the known mistakes that were `named` seem to be, changes are tried first. The second value is
+        whether the answer ends in a way that says better than any change what is wrong.
         """
         try:
             cell = Cell(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return []
+            return [], True
         with ExitStack() as opened:
             runs: list[Run] = []  # one to try changes in, and another to prove them, when there is any
 
@@ -156,7 +172,7 @@ class LineFinder:
                 lambda: sum(each.seconds for each in runs),
             )
             search = Search(self.oracle, exercise, world, failed, self.seconds)
-            return search.find(source, lambda line: _plan(cell, exercise, named, line))
+            return search.find(source, lambda line: _plan(cell, exercise, named, line)), search.says_why
 
     def _probe(self, run: Run, exercise: Exercise, helpers: Sequence[str]) -> Probe:
         excluded = exercise.excludes.names if exercise.excludes else ()
@@ -180,6 +196,17 @@ def _titles(found: Sequence[CodeChange], lines: Sequence[WrongLines], source: st
     meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
     edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
     return titles(edits, Cell(source)) if edits else []
+
+
+def _broken(evidence: Sequence[Evidence]) -> set[str]:
+    """Return the checks at which an answer raised an exception, or gave a NaN."""
+    return {
+        each.check.id
+        for each in evidence
+        if each.got.ended
+        or each.got.raised
+        or any(isinstance(part, torch.Tensor) and part.isnan().any() for part in tree_leaves(each.got.value))
+    }
 
 
 def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None) -> Plan:

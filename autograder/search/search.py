@@ -25,6 +25,7 @@ from autograder.search.distance import ENDED, RIGHT, distance, is_nearer
 from coursework.edits.cell import MISSING, CodeEdit
 from coursework.edits.places import MARGIN, MOST_AFTER, CodeChange, combined
 from coursework.engine.describe import Comparison
+from coursework.engine.observation import Raised
 from coursework.engine.observe import observed
 
 MOST_TRIED: Final = 6000  # changes
@@ -104,7 +105,8 @@ class Search:
         self._halves: list[tuple[int, float, CodeEdit]] = []
         self._alone: set[CodeEdit] = set()  # the edits that were tried by themselves
         self._refuted: set[CodeEdit] = set()  # those of them that pass what failed, and fail what had passed
-        self._raised_at: int | None = None  # the line of the last exception
+        self._raised: Raised | None = None  # the last exception
+        self.says_why = False  # whether the answer ends its process, or uses a name that means nothing
         self._began = self._seconds()
         self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
 
@@ -121,7 +123,7 @@ class Search:
         found: list[CodeChange] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
             if self._asked and not self._passes_as_it_is(source):
-                tried = plan(self._raised_at)
+                tried = plan(self._raised.line if self._raised else None)
                 found += self._singles(source, [(each,) for each in tried.near])
                 if not found and not self._is_over():
                     together = self._least(source, tried.script)
@@ -235,6 +237,7 @@ class Search:
             taken[question[0].id] = self._world.seconds() - before
             if self._endings or sum(each != RIGHT for each in self._own.values()) == MOST_ASKED:
                 break
+        self.says_why = bool(self._endings or (self._raised and self._raised.kind == "NameError"))
         self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * max(taken.values()))
 
         def order(question: Question) -> tuple[bool, float]:
@@ -290,7 +293,7 @@ class Search:
         expected = self._expected[check.id]
         got = observed(asked.operation, seen)
         if got.raised and not expected.raised:  # to say what it was would take long
-            self._raised_at = got.raised.line
+            self._raised = got.raised
             return distance(got, expected)
         judged = judge_check(self._exercise, check, Comparison(asked.operation, got, expected))
         return RIGHT if judged.passed else distance(got, expected)

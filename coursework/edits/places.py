@@ -177,7 +177,7 @@ def blame(lines: Sequence[Place] | None, everything: str = "everything") -> str:
             return f"{_begun(' and '.join(places))}. With both changed, {everything} passes."
         places = [each.place.removeprefix("lines ").removeprefix("line ") for each in lines]
         many = "both" if len(lines) == BOTH else "all"
-        return f"Lines {', '.join(places[:-1])} and {places[-1]} are {many} wrong. Change them together."
+        return f"With lines {', '.join(places[:-1])} and {places[-1]} {many} changed, {everything} passes."
     if first.is_gap:
         said = f"Something is missing {first.place}."
     else:

@@ -106,6 +106,26 @@ def test_changes_in_one_place_that_no_name_explains_are_no_fault(grader: Grader,
     assert done.outcome is Outcome.ERROR
 
 
+def test_no_mistake_is_named_that_only_the_mended_half_makes(grader: Grader, hand_in: HandIn) -> None:
+    """With the mask mended by −∞, a row of −1e9 would be a row of NaN; the answer itself has none."""
+    wrong = "def scaled_dot_product_attention(q, k, v, mask=None):\n    s = q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5\n"
+    wrong += "    if mask is not None:\n        s = s.masked_fill(mask, -1e9)\n    w = torch.softmax(s, -1)\n    return w @ v, w\n"
+    done = grader.grade(LESSON, hand_in(LESSON, scaled_dot_product_attention=wrong), lines=True).report
+    found = done.exercise("scaled-dot-product-attention")
+    assert len(found.lines or ()) == 2
+    assert "mask-inverted" in {each.id for each in found.misconceptions}
+    assert "empty-row-nan" not in {each.id for each in found.misconceptions}
+
+
+@pytest.mark.parametrize("body", ["x = (x - top(x)).exp()\n    return x / x.sum(dim, True)", "while True:\n        pass"])
+def test_a_change_is_no_title_where_the_end_says_more(grader: Grader, hand_in: HandIn, body: str) -> None:
+    """Of a name that means nothing, and of a loop without end, that is what is wrong."""
+    wrong = f"def softmax(x, dim=-1):\n    {body}\n"
+    done = grader.grade(LESSON, hand_in(LESSON, softmax=wrong), lines=True).report.exercise("softmax")
+    assert not [each.title for each in done.misconceptions]
+    assert not any(each.is_gap for each in done.lines or ())
+
+
 def test_what_is_no_python_has_no_line(grader: Grader, hand_in: HandIn) -> None:
     """Its message is the interpreter's."""
     wrong = "def causal_mask(size):\n    return torch.ones(size, size).tril(.bool()\n"

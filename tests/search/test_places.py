@@ -81,7 +81,7 @@ def test_a_missing_statement_is_told_in_its_last_place() -> None:
         ),
         (
             [(3, 3, f"another sign{TOGETHER_WITH}line 7"), (7, 7, f"another call{TOGETHER_WITH}line 3")],
-            "Lines 3 and 7 are both wrong. Change them together.",
+            "With lines 3 and 7 both changed, everything passes.",
         ),
         (
             [(2, 3, f"{MISSING}{TOGETHER_WITH}line 7"), (7, 7, f"another call{TOGETHER_WITH}lines 2 to 3")],
