@@ -21,6 +21,17 @@ def without_magics(source: str) -> str:
     return "\n".join("" if each[:1] in ("%", "!") else each for each in source.split("\n"))
 
 
+def below_magic(source: str) -> str:
+    """Return a cell's text with the line of a cell magic blank: IPython numbers lines from below it."""
+    return re.sub(r"\A\s*%%.*", lambda line: "\n" * line[0].count("\n"), source)
+
+
+def magic_that_drops(source: str) -> str:
+    """Return the cell magic that keeps nothing of what its cell defines, such as "%%timeit", "" for none."""
+    found = re.match(r"\s*(%%(timeit|writefile|bash|sh|html|javascript|js|latex|markdown|svg))\b", source)
+    return found[1] if found else ""
+
+
 def defines(source: str, name: str) -> bool:
     """Return whether a cell defines or assigns a name at its top level, even in broken code."""
     wanted = re.escape(name)

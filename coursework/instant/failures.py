@@ -11,7 +11,7 @@ import traceback
 from types import MethodType, TracebackType
 from typing import Any
 
-from coursework.cells import digest_of, names_bound
+from coursework.cells import below_magic, digest_of, names_bound
 from coursework.console import wrapped
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
@@ -164,7 +164,7 @@ def _unwritten(trace: TracebackType | None, runs: CellRuns) -> PublicExercise | 
 def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> FailedTest:
     """Return why a visible test failed: by its message, or the exception in the student's code."""
     own = runs.own.get(tested.id)
-    source = own.source if own else cell_of(runs.names.get(tested.name))
+    source = below_magic(own.source) if own else cell_of(runs.names.get(tested.name))
     if stale := runs.problem(tested):
         return FailedTest(stale)
     stopped = isinstance(value, KeyboardInterrupt)

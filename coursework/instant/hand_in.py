@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from coursework.cells import digest_of, names_bound, without_magics
+from coursework.cells import digest_of, magic_that_drops, names_bound, without_magics
 from coursework.console import say
 from coursework.instant.exercises import (
     WRONG,
@@ -41,6 +41,10 @@ DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it
 CHANGED = "The test of {name} was changed. Grading uses the original."
 INVALID = "The cell of {name} is not valid Python (line {line}), so it gets no points as it is. Correct it."
 UNDEFINED = "The cell of {name} does not define {name}, so it gets no points as it is. Correct it."
+DROPPED = (
+    "The cell of {name} begins with {magic}, which keeps nothing of what the cell defines, so it gets no "
+    "points as it is. Delete that line, run the cell and save the notebook."
+)
 LOST = (
     "The cell of {name} uses {lost}, which no cell of the saved notebook defines or imports any more. That "
     "will be missing in grading: bring its cell back, or put the code into the answer."
@@ -51,6 +55,7 @@ COPIES = (
 )
 UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
 NOT_RIGHT = 'Not right yet: {names}. check("{first}") says why.'
+SKIPPED = "Skipped, so not checked: {names}. Grading reads the cell as it stands. Run it to have your answer checked."
 ANYWAY = (
     "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or work on it "
     "first, save (Ctrl+S), and run hand_in() again."
@@ -109,7 +114,14 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     ]
     if wrong:
         yield NOT_RIGHT.format(names=", ".join(wrong), first=wrong[0])
-    if named or wrong:
+    skipped = [
+        each.name
+        for each in exercises
+        if runs and runs.is_skipped(each) and not _left(each, saved.get(each.id, ""))
+    ]
+    if skipped:
+        yield SKIPPED.format(names=", ".join(skipped))
+    if named or wrong or skipped:
         yield ANYWAY
     place = file.resolve().parent.parent / FOLDER / file.name
     time = _time(datetime.fromtimestamp(file.stat().st_mtime).astimezone())
@@ -144,6 +156,8 @@ def _unusable(exercise: PublicExercise, source: str) -> str:
     """Return why a saved cell cannot count as an answer, "" if it can or if it is not answered."""
     if not source.strip() or digest_of(source) == exercise.skeleton:
         return ""
+    if magic := magic_that_drops(source):
+        return DROPPED.format(name=exercise.name, magic=magic)
     code = without_magics(source)
     try:
         compile(code, exercise.name, "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)

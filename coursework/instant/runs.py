@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from coursework.cells import defines, digest_of, names_bound
+from coursework.cells import below_magic, defines, digest_of, magic_that_drops, names_bound
 from coursework.console import say
 from coursework.engine.exceptions import StudentCell, is_unfinished, what_raised
 from coursework.engine.observation import Observation
@@ -37,6 +37,7 @@ NOT_RUN = (
     "`{name}` is not defined yet: its cell has not run since the kernel started. Run that cell, or all above "
     "this one with Run > Run All Above Selected Cell."
 )
+DROPPED = "`{magic}` keeps nothing of what its cell defines. Delete that line, and run the cell again."
 GONE = "`{name}` was defined by its cell, and has been deleted since. Run that cell again."
 UNBOUND = (
     "This cell {defines}. Grading looks for `{name}` in this cell: is the name spelt as in the exercise?"
@@ -94,6 +95,7 @@ class CellRuns:
     cell_id: str | None = None
     _ids_known: bool = False
     _before: dict[str, Any] = field(default_factory=dict)
+    _within: BaseException | None = None  # what ended the part of the cell that a magic runs
 
     @property
     def exercises(self) -> Iterable[PublicExercise]:
@@ -107,8 +109,10 @@ class CellRuns:
         return [NOT_TESTED.format(name=tested.name)] if tested and self.is_skipped(tested) else lines
 
     def begin(self, info: Any) -> None:
-        """Take in that a cell starts."""
-        self.source, self.cell_id = str(info.raw_cell), getattr(info, "cell_id", None)
+        """Take in that a cell starts, and not a part of one: `%%capture` runs what is below it as a cell."""
+        if not info.store_history:
+            return
+        self.source, self.cell_id, self._within = str(info.raw_cell), getattr(info, "cell_id", None), None
         of_lesson = LESSON_CELL.fullmatch(self.cell_id or "") or self.cell_id in [
             each.id for each in self.exercises
         ]
@@ -117,8 +121,11 @@ class CellRuns:
 
     def end(self, result: Any) -> None:
         """Take in how a cell ended."""
-        problem = result.error_before_exec or result.error_in_exec
-        bound = names_bound(self.source)
+        problem = result.error_before_exec or result.error_in_exec or self._within
+        if not result.info.store_history:
+            self._within = problem
+            return
+        bound = set[str]() if magic_that_drops(self.source) else names_bound(self.source)
         for name in bound & self.lacking.keys() if problem is None else ():
             del self.lacking[name]
         if exercise := self.own_exercise():
@@ -201,7 +208,7 @@ class CellRuns:
         run = self.own.get(exercise.id)
         if run is None or self.is_unwritten(exercise):
             return self.unwritten(exercise)
-        if run.problem is None and exercise.name in names_bound(run.source):
+        if run.problem is None and run.fresh:
             return GONE.format(name=exercise.name)
         if run.problem is None:
             return _unbound(exercise, run)
@@ -249,7 +256,9 @@ class CellRuns:
 
 
 def _unbound(exercise: PublicExercise, run: CellRun) -> str:
-    """Return that a cell ran without defining its exercise's name, and what it defines instead."""
+    """Return that a cell ran without defining its exercise's name, and what it defines instead, or why."""
+    if magic := magic_that_drops(run.source):
+        return DROPPED.format(magic=magic)
     others = re.findall(r"^(?:def|class) +(\w+)", run.source, re.M)
     defines = f"defines `{others[-1]}`, not" if others else "does not define"
     return UNBOUND.format(name=exercise.name, defines=f"{defines} `{exercise.name}`")
@@ -259,7 +268,9 @@ def _what_ended(run: CellRun) -> str:
     """Return what a cell's run ended with, and in which line."""
     seen = Observation.of({"raised": described(run.problem or Exception())}).raised
     assert seen is not None
-    return what_raised(seen, StudentCell(run.source)).replace(" of your cell", "")
+    if seen.kind == "UsageError":  # IPython's, about a magic
+        return f"a UsageError ({seen.message.rstrip('.')})"
+    return what_raised(seen, StudentCell(below_magic(run.source))).replace(" of your cell (", " (")
 
 
 def described(problem: BaseException) -> dict[str, Any]:

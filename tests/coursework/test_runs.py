@@ -481,3 +481,53 @@ def test_what_only_the_kernel_has_is_told_before_handing_in(tmp_path: Path) -> N
         run("new", "def dim(x):\n    return x")
         told = said(run("new", "hand_in()"))
         assert "uses np and powers, which" in told  # `dim` is an argument, whatever else has the name
+
+
+SCORES = "def attention_scores(q, k):\n    return q @ k.mT / k.size(-1) ** 0.5"
+
+
+@pytest.mark.parametrize("magic", ["%%capture", "%%time", "%%prun -q"])
+def test_an_answer_below_a_magic_is_the_cells_own(tmp_path: Path, magic: str) -> None:
+    """Of a cell that was saved and run so, the test passes, `check` says right, and it can be handed in."""
+    source = f"{magic}\n{SCORES}"
+    for run in lab_in(tmp_path, written={"attention-scores": source}):
+        run("attention-scores", source)
+        assert said(run("attention-scores-test")) == "attention_scores: the visible tests pass"
+        assert "Right on all" in said(run("new", "check(attention_scores)"))
+        assert "is the file to hand in" in said(run("new", "from coursework import hand_in\nhand_in()"))
+        run("attention-scores", f"{magic}\nraise ValueError(1)\n{SCORES}")
+        told = said(run("new", "check(attention_scores)"))
+        assert "The last run of this cell ended with a ValueError" in told.replace("`", "")
+
+
+def test_a_magic_that_keeps_nothing_is_named(tmp_path: Path) -> None:
+    """By `check` and `hand_in`, the first time and where an earlier run has left the name."""
+    source = f"%%timeit -n1 -r1\n{SCORES}"
+    for run in lab_in(tmp_path, written={"attention-scores": source}):
+        told = "%%timeit keeps nothing of what its cell defines. Delete that line, and run the cell again."
+        for first in ("pass", SCORES):
+            run("attention-scores", first)
+            run("attention-scores", source)
+            assert told in said(run("new", "check('attention_scores')")).replace("`", "")
+            assert told in said(run("attention-scores-test")).replace("`", "")
+        handed_in = said(run("new", "from coursework import hand_in\nhand_in()"))
+        assert "The cell of attention_scores begins with %%timeit, which keeps nothing" in handed_in
+
+
+def test_a_magic_below_the_first_line_is_told_as_ipython_does(lab: Lab) -> None:
+    """The cell ends in IPython's error, and in no other cell's."""
+    lab("new", "globals().pop('causal_mask', None)")
+    lab("causal-mask", "# mine\n%%time\ndef causal_mask(size):\n    return torch.ones(size, size).tril().bool()")
+    told = said(lab("new", "check('causal_mask')")).replace("`", "")
+    assert "ended with a UsageError (Line magic function %%time not found)." in told
+
+
+def test_what_is_skipped_is_named_before_handing_in(tmp_path: Path) -> None:
+    """A written answer that was not right is not forgotten, and one that is not written is named once."""
+    for run in lab_in(tmp_path, written={"softmax": NO_RETURN}):
+        run("softmax", NO_RETURN)
+        assert "Not right yet: softmax." in said(run("new", "from coursework import hand_in\nhand_in()"))
+        run("new", "skip('softmax', 'causal_mask')")
+        told = said(run("new", "hand_in()"))
+        assert "Skipped, so not checked: softmax. Grading reads the cell as it stands." in told
+        assert told.count("causal_mask") == 1
