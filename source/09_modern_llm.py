@@ -1348,11 +1348,20 @@ for question in (france, "Name three colours."):
     say(generate, theirs, conversation(question), "theirs", tokens=16)
 
 # %% [markdown]
-# **Where does it go wrong?** The answers begin alike. Which calls of the model have a past, and which don't?
+# Here is what the attention of the friend's Llama does with a past, before it computes the scores. The last `k` and `v` are the past of the next call:
+#
+# ```python
+# q = rotary_from(new_q, past_k.size(2), base)
+# v = torch.cat([past_v, new_v], dim=2)
+# k = torch.cat([past_k, new_k], dim=2)
+# k = rotary_from(k, 0, base)
+# ```
+#
+# **Which line is wrong?** The answers begin alike. Which calls of the model have a past, and which don't?
 #
 # <details><summary>Answer</summary>
 #
-# **The mistake.** In the attention, the keys are turned *after* the new ones are appended: old and new ones are joined first, and then comes `k = rotary_from(k, 0, base)`. So the keys of the past, which are turned already, are turned again at every call.
+# **The mistake.** The last line turns the keys *after* the new ones are appended. So the keys of the past, which are turned already, are turned again at every call. The new keys should be turned first, as `new_q` is, and then appended.
 #
 # **Why this symptom.** The comparison with `transformers` reads each prompt in one go, without a past, and so does the first call of `generate`: the first token is right. From then on, each call turns every earlier key once more, so a query finds them where they never were.
 #

@@ -54,8 +54,8 @@ REWORDED: Final[tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str
 def blocks(text: str) -> list[str]:
     """Split prose where a slide may end: between paragraphs, but never inside folded text.
 
-    A heading stays with what follows it, a line that ends in a colon with what it announces, and a
-    question with its folded answer.
+    A heading stays with what follows it, a list, a table or code with what announces it, and a question
+    with its folded answer.
     """
     found: list[str] = []
     for block in paragraphs(text):
@@ -83,8 +83,9 @@ def paragraphs(text: str) -> Iterator[str]:
 def _introduces(before: str, block: str) -> bool:
     last = before.rsplit("\n\n", 1)[-1]
     folded = block.startswith("<details") and not last.startswith("<details")
-    lists = block.startswith(("- ", "1. ", "| "))
-    return last.startswith("#") or folded or (lists and not last.startswith(("- ", "1. ", "| ")))
+    kinds = ("- ", "1. ", "| ", "```")
+    announced = block.startswith(kinds) and not last.startswith(kinds)
+    return last.startswith("#") or folded or announced
 
 
 class Split(NamedTuple):

@@ -99,6 +99,6 @@ def test_a_question_stays_with_its_folded_answer() -> None:
 
 
 def test_code_in_fences_is_one_block() -> None:
-    """A blank line in code ends nothing."""
-    fence = "```\na = 1\n\nb = 2\n```"
-    assert prose.blocks(f"Text.\n\n{fence}") == ["Text.", fence]
+    """A blank line in code ends nothing, and code stays with what announces it."""
+    text = "This is the code:\n\n```\na = 1\n\nb = 2\n```"
+    assert prose.blocks(f"Before.\n\n{text}\n\nAfter.") == ["Before.", text, "After."]

@@ -1,6 +1,11 @@
 """Lesson 9 as its author writes it: its visible tests bite."""
 
+import re
+
 import pytest
+import torch
+
+from coursework.another_llama import AnotherLlama
 
 from .lesson_run import BITES
 from .lessons import LESSONS
@@ -60,3 +65,31 @@ def test_visible_tests_bite(name: str, old: str, new: str) -> None:
     """A typical mistake is caught by the tests a student can see."""
     with pytest.raises(BITES):
         LESSON.run({name: (old, new)}, until=name)
+
+
+def test_the_lines_of_the_friend_are_those_that_are_run() -> None:
+    """Case 1 shows the attention in place of which `AnotherLlama` stands: its logits are the same."""
+    (shown,) = [found for cell in LESSON.cells if (found := re.search(r"```python\n(.*?)\n```", cell.text, re.DOTALL))]
+    answer = LESSON.text.answer("grouped-query-attention").split("\n")
+    right = [number for number, line in enumerate(answer) if " = rotary_from(" in line or "torch.cat(" in line]
+    old = "\n".join(answer[right[0] : right[-1] + 1])
+    given = [
+        "new_q, new_k, new_v, base = q, k, v, self.base",
+        "past_k, past_v = past or (k[:, :, :0], v[:, :, :0])",
+        *shown[1].split("\n"),
+    ]
+    new = "\n".join(" " * 8 + line for line in given)
+    sizes = {"vocab_size": 11, "d_model": 16, "num_layers": 2, "num_heads": 4, "num_kv_heads": 2, "d_ff": 24, "base": 100.0}
+    logits = []
+    for edits in ({}, {"grouped-query-attention": (old, new)}):
+        scope = LESSON.scope_before("load-llama", edits)
+        torch.manual_seed(0)
+        model = scope["Llama"](**sizes).eval()
+        friend = model if edits else AnotherLlama(model, 100.0)
+        past, found = None, []
+        with torch.no_grad():
+            for ids in torch.arange(7).split(2):
+                here, past = friend(ids.unsqueeze(0), past)
+                found.append(here)
+        logits.append(torch.cat(found, dim=1))
+    assert torch.allclose(*logits, atol=1e-4)
