@@ -130,6 +130,10 @@ def test_the_course_is_written_whole(tmp_path: Path) -> None:
         assert f'download="{lesson}.ipynb"' in text
         assert (tmp_path / lesson / f"{lesson}.ipynb").is_file()
         assert '<h1 id="' in text
+        assert '<a href="../index.html#work">what it needs to run</a>' in text
+    work = BeautifulSoup((tmp_path / "index.html").read_text(encoding="utf-8"), "html.parser").select_one("#work")
+    assert work
+    assert all(words in work.get_text() for words in ("coursework", "zip", "HOWTO.md", "Assignment List"))
     assert (tmp_path / "sections.js").read_text(encoding="utf-8").startswith("const SECTIONS = [")
 
 
