@@ -34,7 +34,8 @@ exercise = ExerciseChecks(reference=reference.softmax, judge=matches_reference(_
     examples=[
         example(lambda d: call(d.normal(2, 3, scale=2.0))),
         example(lambda d: call(d.normal(2, 2, 3), dim=1)),
-        example(lambda _: call(torch.tensor([[1000.0, 1001.0, 999.0], [0.0, float("-inf"), 1.0]]))),
+        example(lambda _: call(torch.tensor(  # what is subtracted shows by the rows that fail
+            [[1000.0, 1001.0, 999.0], [0.0, float("-inf"), 1.0], [2.0, 0.0, 1.0], [-80.0, 80.0, 0.0]]))),
         example(lambda d: function_gradients(d.normal(2, 3), cotangent=d.normal(2, 3)),
                 shown="softmax(x), with gradients"),
     ], checks=[
