@@ -120,15 +120,13 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 
 def _tell(done: "Done") -> None:
     """Print one line about a submission."""
-    from autograder.reports.words import report_total
-
-    if done.attempt is None:
+    if done.recorded is None:
         return
     back = ", feedback released" if done.returned else ""
-    report = done.attempt.report
-    total = report_total(report) + (f", {clean(report.reason, 200)}" if report.reason else "")
+    report = done.recorded.report
+    total = done.recorded.total + (f", {clean(report.reason, 200)}" if report.reason else "")
     click.echo(f"{done.arrival}: {total} ({done.seconds:.0f} s{back})")
-    for each in done.withdrawn:
+    for each in done.recorded.withdrawn:
         click.echo(f"  {each}", err=True)
     if done.problem:
         click.echo(f"  {done.problem}; the scores are recorded", err=True)
@@ -136,13 +134,13 @@ def _tell(done: "Done") -> None:
 
 def _tell_json(done: "Done") -> None:
     """Print one JSON document about a submission."""
-    if done.attempt is None:
+    if done.recorded is None:
         return
-    report = done.attempt.report
+    report = done.recorded.report
     document = {
         "student": done.arrival.student,
         "lesson": done.arrival.lesson,
-        "graded_at": done.attempt.graded_at.isoformat(),
+        "graded_at": done.recorded.attempt.graded_at.isoformat(),
         "state": report.state.value,
         "score": report.score,
         "pending": report.pending,
@@ -151,7 +149,7 @@ def _tell_json(done: "Done") -> None:
         "returned": done.returned,
         "reason": report.reason,
         "problem": done.problem,
-        "withdrawn": [str(each) for each in done.withdrawn],
+        "withdrawn": [str(each) for each in done.recorded.withdrawn],
     }
     click.echo(json.dumps(document, ensure_ascii=False))
 

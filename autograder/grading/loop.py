@@ -19,6 +19,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import ERROR_LOG, Course
 from autograder.model.errors import AutograderError, CourseError
 from autograder.model.nbgrader_config import search_seconds
+from autograder.model.report import Report
 from autograder.model.text import clean, counted
 from autograder.reports import feedback_exporter
 from autograder.reports.formgrader import graded_notebook
@@ -26,7 +27,7 @@ from autograder.reports.publish import Published, publish
 from autograder.reports.terminal import grading_progress
 from autograder.reports.words import report_total, taken_off
 from autograder.storage.attempts import AttemptLog
-from autograder.storage.gradebook import Withdrawn
+from autograder.storage.gradebook import LessonGrades, Withdrawn, student_grades
 from autograder.storage.io_errors import plain_io_errors, wait_for_gradebook
 from autograder.storage.recorder import Recorder, amend, stored_attempt, without_time
 from autograder.submissions.released import fingerprint
@@ -37,10 +38,21 @@ ALONE = 60  # this many pages take less time than other processes need to import
 
 @dataclass(frozen=True)
 class Recorded:
-    """A recorded attempt, and the scores given by hand that it withdrew."""
+    """A recorded attempt, what was given by hand that it withdrew, and what the student has now.
+
+    `report` has the scores given by hand that stay, and `penalty` is what is taken off for lateness.
+    """
 
     attempt: Attempt
     withdrawn: list[Withdrawn]
+    report: Report
+    penalty: float
+
+    @property
+    def total(self) -> str:
+        """What the student has now in words, as on the feedback page."""
+        late = f" ({taken_off(self.penalty)} for lateness)" if self.penalty else ""
+        return f"{report_total(self.report, self.penalty)}{late}"
 
 
 class GradingLoop:
@@ -96,7 +108,10 @@ class GradingLoop:
                 if recorder is None:  # now, while the pool grades the next ones
                     self.register()
                     recorder = stack.enter_context(Recorder(self.course))
-                yield Recorded(attempt, recorder.record(attempt, self.graded_notebook(attempt, notebook)))
+                withdrawn = recorder.record(attempt, self.graded_notebook(attempt, notebook))
+                now = student_grades(recorder.book, attempt.student).get(self.lesson, LessonGrades())
+                report = attempt.report.with_scores(now.scores)
+                yield Recorded(attempt, withdrawn, report, now.late_penalty)
 
     def find_lines(self, pool: Pool, attempts: Iterable[Attempt]) -> Generator[Attempt, None, None]:
         """Look for the lines that are wanted in recorded attempts; keep and yield each that now says more."""
@@ -223,12 +238,11 @@ def _grade(
         return made
     with closing(loop.grade(pool, todo)) as results, grading_progress(shown) as bar:
         for done in bar.track(results, total=len(todo), description=loop.lesson):
-            attempt, report = done.attempt, done.attempt.report
+            attempt = done.attempt
             made[attempt.student] = attempt
-            reason = f" ({clean(report.reason, 200)})" if report.reason else ""
+            reason = f" ({clean(done.report.reason, 200)})" if done.report.reason else ""
             error = " (grader error)" if attempt.faulty else ""
-            total = f"{report_total(report)}{reason}{error}"
-            _say(console, f"[{len(made)}/{len(todo)}] {attempt.student}: {total}")
+            _say(console, f"[{len(made)}/{len(todo)}] {attempt.student}: {done.total}{reason}{error}")
             for score in done.withdrawn:
                 _say(console, f"  {attempt.student}: {score}")
     errors = sum(bool(attempt.detail) for attempt in made.values())

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from watchfiles import watch as file_changes
 
 from autograder.grading.grade_submission import Result
-from autograder.grading.loop import GradingLoop
+from autograder.grading.loop import GradingLoop, Recorded
 from autograder.grading.pool import DEATHS, Pool
 from autograder.model.attempt import Attempt
 from autograder.model.course import Course
@@ -25,7 +25,6 @@ from autograder.reports.feedback_exporter import renew_penalties
 from autograder.reports.publish import publish
 from autograder.storage.attempts import ArrivalLog, AttemptLog, Spent, nameless, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
-from autograder.storage.gradebook import Withdrawn
 from autograder.storage.io_errors import ERRNOS, plain_io_errors
 from autograder.storage.recorder import without_time
 from autograder.submissions.submission import Submission, look_alike
@@ -44,17 +43,20 @@ class Done:
     """One submission that was taken care of.
 
     `returned` says whether its feedback went back through the exchange, `problem` what went wrong with
-    the feedback; the scores are recorded in any case. `attempt` is None if there was nothing new in it,
-    or if it could not be read, which is tried again. `withdrawn` was given by hand to answers that the
-    attempt replaces.
+    the feedback; the scores are recorded in any case. `recorded` is None if there was nothing new in it,
+    or if it could not be read, which is tried again.
     """
 
     arrival: Arrival
-    attempt: Attempt | None = None
+    recorded: Recorded | None = None
     seconds: float = 0.0
     returned: bool = False
     problem: str = ""
-    withdrawn: tuple[Withdrawn, ...] = ()
+
+    @property
+    def attempt(self) -> Attempt | None:
+        """The attempt that was made of it."""
+        return self.recorded.attempt if self.recorded else None
 
 
 @dataclass
@@ -137,9 +139,7 @@ class ArrivalGrader:
                 result = self.slow.given_up(turn.submission) if died else turn.future.result()
                 with plain_io_errors(self.course):
                     for recorded in turn.loop.record([result]):
-                        yield replace(
-                            self._finish(turn, recorded.attempt), withdrawn=tuple(recorded.withdrawn)
-                        )
+                        yield self._finish(turn, recorded)
                         self._search(turn, recorded.attempt)
         self._advance()
         self._publish()
@@ -187,7 +187,7 @@ class ArrivalGrader:
                 turn.begun = time.monotonic()
                 turn.future = pool.begin(replace(turn.submission, graded=turn.attempt))
 
-    def _finish(self, turn: Turn, attempt: Attempt | None) -> Done:
+    def _finish(self, turn: Turn, recorded: Recorded | None) -> Done:
         """Make the page unless it is there already, give it back, and note the submission."""
         arrival, loop = turn.arrival, turn.loop
         failed = loop.make_pages(loop.stale([arrival.student]))
@@ -199,10 +199,10 @@ class ArrivalGrader:
                 problem = str(error)
         order = arrival.order if arrival.from_exchange else ""
         seconds = turn.seconds + time.monotonic() - turn.begun
-        counted = attempt is not None
+        counted = recorded is not None
         self.log.add(arrival.key, arrival.student, arrival.lesson, order, counted=counted, seconds=seconds)
         self._is_published = False
-        return Done(arrival, attempt, seconds, returned, problem)
+        return Done(arrival, recorded, seconds, returned, problem)
 
     def _publish(self) -> None:
         """Write the reports of the class if they have changed, not too often while there is work."""

@@ -23,6 +23,7 @@ from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError, SettingsError
 from autograder.reports import feedback_exporter
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.gradebook import give_points
 from autograder.storage.locks import only_one
 
 Run = Callable[..., tuple[list[Attempt], list[str]]]
@@ -191,10 +192,28 @@ def test_late_work_is_penalised_by_the_score_and_the_due_date_of_now(course: Cou
         said = "\n".join(run()[1])
         assert line in said
         assert "making 1 feedback page" in said
-        assert ("lateness" in said) == bool(line)
+        assert ("→" in said) == bool(line)
         with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
             assert book.find_submission_notebook(LESSON, LESSON, "alice").late_submission_penalty == penalty
     assert "lateness" not in "\n".join(run()[1])
+
+
+def test_a_line_says_what_the_page_says(course: Course, run: Run) -> None:
+    """What was given by hand to an answer that stays counts in it, and so does what lateness costs."""
+    with (course.root / CONFIG).open("a") as config:
+        config.write('\nc.LateSubmissionPlugin.penalty_method = "zero"\n')
+    hand_in(course, "alice", **RIGHT)
+    assert run()[1][1] == "[1/1] alice: 18 of 18 points graded, 2 pending"
+    with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
+        give_points(book, LESSON, "alice", "why", 1.5)
+    path = hand_in(course, "alice", **{**RIGHT, "double": "# half"})
+    assert run()[1][1] == "[1/1] alice: 15.5 of 20 points"
+    assert "15.5 of 20 points" in course.feedback_page("alice", LESSON).read_text(encoding="utf-8")
+    with Gradebook(f"sqlite:///{course.gradebook}", "transformer") as book:
+        book.update_or_create_assignment(LESSON, duedate=datetime(2026, 1, 1))
+    path.with_name("timestamp.txt").write_text("2026-01-02 10:00:00 UTC")
+    assert run(force=True)[1][1] == "[1/1] alice: 0 of 20 points (15.5 points taken off for lateness)"
+    assert "0 of 20 points" in course.feedback_page("alice", LESSON).read_text(encoding="utf-8")
 
 
 def test_an_interrupted_run_continues(

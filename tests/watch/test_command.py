@@ -15,6 +15,7 @@ from conftest import ROOT
 
 from autograder.cli import main
 from autograder.commands.services import _tell
+from autograder.grading.loop import Recorded
 from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.report import Report, State
@@ -72,7 +73,7 @@ def test_what_could_not_be_graded_is_told_with_the_reason(
         student="ada", lesson=LESSON, sha256="", version="", graded_at=datetime.now(UTC), sandboxed=True, report=report
     )
     arrival = Arrival("ada", LESSON, tmp_path, "key", "order", from_exchange=False)
-    _tell(Done(arrival, attempt, 1.0))
+    _tell(Done(arrival, Recorded(attempt, [], report, 0.0), 1.0))
     assert capsys.readouterr().out == f"{arrival}: unreadable, it is not valid JSON (1 s)\n"
 
 

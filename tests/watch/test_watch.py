@@ -24,7 +24,7 @@ from autograder.storage import attempts
 from autograder.storage.attempts import ArrivalLog, AttemptLog
 from autograder.storage.class_list import remove_student
 from autograder.storage.exchange import CourseExchange
-from autograder.storage.gradebook import Withdrawn, open_gradebook
+from autograder.storage.gradebook import Withdrawn, give_points, open_gradebook
 from autograder.storage.locks import only_one
 from autograder.submissions.notebook_file import read_submission
 from autograder.watch import inbox, watch
@@ -206,7 +206,24 @@ def test_what_a_new_answer_withdraws_is_told(
     book.close()
     submit("ada", STAMPS[1], **{**RIGHT, "why": "Another."})
     (done,) = look(exchange).done
-    assert done.withdrawn == (Withdrawn("why", 1.5),)
+    assert done.recorded
+    assert done.recorded.withdrawn == [Withdrawn("why", 1.5)]
+
+
+def test_what_is_told_counts_what_was_given_by_hand(
+    course: Course, exchange: Path, submit: Submit, look: Look
+) -> None:
+    """As the page does: the points stay while their answer is the same."""
+    submit("ada", STAMPS[0], **RIGHT)
+    assert [done.recorded and done.recorded.total for done in look(exchange).done] == [
+        "18 of 18 points graded, 2 pending"
+    ]
+    with open_gradebook(course) as book:
+        give_points(book, LESSON, "ada", "why", 1.5)
+    submit("ada", STAMPS[1], **{**RIGHT, "double": "# half"})
+    assert [done.recorded and done.recorded.total for done in look(exchange).done] == ["15.5 of 20 points"]
+    page = course.feedback_page("ada", LESSON).read_text(encoding="utf-8")
+    assert "15.5 of 20 points" in page
 
 
 def test_an_older_submission_never_replaces_a_newer_one(exchange: Path, submit: Submit, look: Look) -> None:
