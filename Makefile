@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 help:
 	@echo "make demo    grade an invented class, and say where to look"
-	@echo "make test    lint, and the tests to run after a change: 11 minutes on two cores"
+	@echo "make test    lint, and the tests to run after a change: nine minutes on two cores"
 	@echo "make test-all       every test: pairs of mistakes, fifty kills, browsers, a cluster, and more"
 	@echo "make doctor  what this machine has, and what it lacks"
 	@echo "make matrix  the tests that depend on it, with every Python that is here and the newest torch"
