@@ -52,8 +52,11 @@ class Blame:
         One that was named stays, and gets company if it is one of several here.
         """
         update: dict[str, object] = {"lines": self.lines}
-        if {each.id for each in done.misconceptions} <= {each.id for each in self.mistakes}:
-            update["misconceptions"] = self.mistakes
+        named = {each.id: each for each in done.misconceptions}
+        if named.keys() <= {each.id for each in self.mistakes}:
+            update["misconceptions"] = [
+                named.get(each.id) or each.model_copy(update={"by_search": True}) for each in self.mistakes
+            ]
         return done.model_copy(update=update)
 
 

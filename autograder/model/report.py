@@ -71,11 +71,15 @@ BY_CHANGE = "change-"  # begins the ids of mistakes that the search named by the
 
 
 class NamedMistake(Document):
-    """A known mistake that explains the results, something excluded, or the kind of change that helps."""
+    """A known mistake that explains the results, something excluded, or the kind of change that helps.
+
+    `by_search` tells that the search for the lines added it: grading alone did not see it.
+    """
 
     id: Text
     title: Text
     hint: Text = ""
+    by_search: bool = Field(default=False, exclude_if=lambda found: not found)
 
     @property
     def label(self) -> str:
@@ -148,13 +152,14 @@ class ExerciseReport(Document):
 
     @property
     def known_mistakes(self) -> list[NamedMistake]:
-        """The mistakes that were named by what the checks saw, before any search for the lines."""
+        """The mistakes that the exercise knows by name, also if only the search for the lines saw them."""
         return [each for each in self.misconceptions if not each.id.startswith(BY_CHANGE)]
 
     @property
     def as_graded(self) -> "ExerciseReport":
         """The report without what the search for the lines added."""
-        return self.model_copy(update={"misconceptions": self.known_mistakes, "lines": None})
+        seen = [each for each in self.known_mistakes if not each.by_search]
+        return self.model_copy(update={"misconceptions": seen, "lines": None})
 
     @property
     def failures(self) -> list[CheckReport]:

@@ -15,6 +15,7 @@ from autograder.authoring.release import register
 from autograder.grading import regrade, version
 from autograder.grading.grade_submission import Result, grade_submission
 from autograder.grading.grader import Grader
+from autograder.grading.lines import Blame
 from autograder.grading.loop import GradingLoop
 from autograder.grading.version import exercise_versions, lesson_version
 from autograder.model.attempt import Attempt
@@ -333,3 +334,23 @@ def test_what_is_settled_and_what_is_graded_again_make_the_same_report(
         assert part.exercises == whole.exercises
         assert part.score == whole.score
         assert sorted(map(str, part.incidents)) == sorted(map(str, whole.incidents))
+
+
+def test_a_known_mistake_that_only_the_search_named_is_no_difference(course: Course, package: Path) -> None:
+    """It is not named again before the next search. One that grading named, and names no longer, is told."""
+    hand_in(course, "alice", **RIGHT | {"double": "wrong"})
+    record(course, "alice")
+    attempt = AttemptLog(course.reports).last("alice", LESSON)
+    assert attempt is not None
+    known, found = NamedMistake(id="known", title="A known one"), NamedMistake(id="found", title="Another")
+    for graded, said in (([], []), ([known], ["double: 0 of 8 (failed); mistakes named: known → none"])):
+        done = [
+            Blame(LINES, "", [found, known]).added_to(each.model_copy(update={"misconceptions": graded}))
+            if each.id == "double"
+            else each
+            for each in attempt.report.exercises
+        ]
+        assert [each.id for each in done[0].known_mistakes] == ["found", "known"]
+        assert amend(course, attempt.model_copy(update={"report": attempt.report.with_exercises(done)}))
+        (package / "double.py").write_text(f"{2 + len(said)}\n")
+        assert [each.differences for each in regrade.regrade(course, LESSON, POOL)] == [said]
