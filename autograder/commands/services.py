@@ -192,9 +192,9 @@ def written(course: Course, lesson: str | None, *, no_browser: bool) -> None:
             raise CourseError(
                 f"no written answers of {which} have been graded so far: run 'autograder grade' first"
             )
-        pages.catch_up((each.lesson, each.student) for each in found)
         server = GradingServer(answers, book, pages)
-        with _way_in(course, server.address) as file:
+        with _way_in(course, server.address) as file:  # where nothing can be written, this ends the command
+            pages.catch_up((each.lesson, each.student) for each in found)
             click.echo(f"{sum(each.score is not None for each in found)} of {len(found)} graded")
             click.echo(f"grade at {server.address}\nend with Ctrl-C")
             opened = (lambda: None) if no_browser else partial(webbrowser.open, file.as_uri())

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -37,6 +38,18 @@ def test_a_lesson_without_questions_is_told_from_others(course: Course, monkeypa
     result = run(course, "04")
     assert result.exit_code == 2
     assert f"04_other asks for no written answer; these do: {LESSON}" in result.stderr
+
+
+@pytest.mark.skipif(not shutil.which("bwrap"), reason="bubblewrap mounts the file system")
+def test_where_nothing_can_be_written_it_says_so_in_one_line(handed_in: Course) -> None:
+    """With status 2, and without a word on pages and points: nobody has given any."""
+    root = str(handed_in.root)
+    program = [sys.executable, "-m", "autograder", "--course", root, "written", "--no-browser"]
+    command = ["bwrap", "--dev-bind", "/", "/", "--ro-bind", root, root, *program]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith("autograder: cannot read or write ")
+    assert "Read-only file system" in done.stderr
 
 
 @pytest.mark.full("a process of its own", seconds=10)
