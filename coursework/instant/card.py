@@ -45,6 +45,8 @@ PASSED = "Right on {count}. Grading uses other sizes and other numbers."
 SAME_RESULT = " Another mistake gives the same result: {}."
 SAME_RESULTS = " Other mistakes give the same result: {}."
 RAISED_IN = "The exception was raised in line {line}."
+NO_INPUT = "StdinNotImplementedError"  # ipykernel's
+ASKS = "Your code calls `input()`, and here nobody can answer it. Use the arguments of the call instead."
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
 
 
@@ -169,6 +171,8 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
         title = (
             TOOK_TOO_LONG
             if took_too_long(seen)
+            else ASKS
+            if seen.raised and seen.raised.kind == NO_INPUT
             else _what_is_wrong(compared, example) or say_changed(changed)
         )
         hint = ""

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from coursework.cells import digest_of, names_bound
+from coursework.cells import defines, digest_of, names_bound
 from coursework.example_files import document, lessons
 
 NO_POINTS = "Grading gives no points for this."
@@ -106,7 +106,8 @@ def notebook_file(names: Mapping[str, Any]) -> Path | None:
 def saved_cells(file: Path) -> dict[str, str]:
     """Return the texts of the graded cells in a saved notebook by their ids; none if it cannot be read.
 
-    They are what grading reads: of several copies the last whole answer, of a cell that was split its pieces.
+    They are what grading reads: of several copies the last whole answer, of a cell that was split its pieces,
+    of one that is as it was released the only other cell that defines the name.
     """
     exercises = {each.id: each for each in exercises_of(file.stem)}
     found = {}
@@ -118,6 +119,12 @@ def saved_cells(file: Path) -> dict[str, str]:
                 each for each in texts.values() if each.strip() and digest_of(each) != exercise.skeleton
             ]
             found[name] = copies[-1] if copies else "\n".join(dict.fromkeys(pieces)) or found[name]
+    code = [cell for cell in _cells(file) if cell.cell_type == "code"]
+    added = [cell.source for cell in code if "nbgrader" not in cell.metadata]
+    for each in exercises.values():
+        elsewhere = [source for source in added if defines(source, each.name)]
+        if len(elsewhere) == 1 and digest_of(found.get(each.id, "")) == each.skeleton:
+            (found[each.id],) = elsewhere
     return found
 
 

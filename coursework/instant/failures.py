@@ -5,6 +5,7 @@ lesson's cells carry the tag `raises-exception`.
 """
 
 import contextlib
+import linecache
 import os
 import re
 import traceback
@@ -15,10 +16,11 @@ from coursework.cells import below_magic, digest_of, names_bound
 from coursework.console import wrapped
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
+from coursework.instant.card import ASKS, NO_INPUT
 from coursework.instant.exercises import PublicExercise, notebook_file, saved_demos
 from coursework.instant.notebook import earlier_used, excluded_means, first_failing, right_apart_from_earlier
 from coursework.instant.runs import CellRuns, FailedTest, described
-from coursework.instant.sources import cell_of, names_read, used
+from coursework.instant.sources import cell_of, names_read, of_a_cell, used
 
 NEEDS = '`{lacking}` is missing here, because `{name}` is not {state} yet. {ways}, or run `skip("{name}")`.'
 AGAIN = (
@@ -163,7 +165,7 @@ def _unwritten(trace: TracebackType | None, runs: CellRuns) -> PublicExercise | 
 
 def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> FailedTest:
     """Return why a visible test failed: by its message, or the exception in the student's code."""
-    own = runs.own.get(tested.id)
+    own = None if runs.is_elsewhere(tested) else runs.own.get(tested.id)
     source = below_magic(own.source) if own else cell_of(runs.names.get(tested.name))
     if stale := runs.problem(tested):
         return FailedTest(stale)
@@ -178,7 +180,17 @@ def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> Fai
         said = re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
     else:
         said = _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
+        if raiser := _raiser(value, tested, runs):
+            said = said.replace(ANOTHER, f"in the cell of `{raiser.name}`")
     return FailedTest(said, blamed.name if blamed else "")
+
+
+def _raiser(value: BaseException, tested: PublicExercise, runs: CellRuns) -> PublicExercise | None:
+    """Return the other exercise of whose cell the line is that raised, None if there is none."""
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(value.__traceback__)]
+    cells = ["".join(linecache.getlines(file)) for file in files if of_a_cell(file)]
+    others = [each for each in runs.exercises if each != tested and each.name]
+    return next((each for each in others if cells and cells[-1] == cell_of(runs.names.get(each.name))), None)
 
 
 def _exception_words(value: BaseException, cell: StudentCell, test: str) -> str:
@@ -188,6 +200,8 @@ def _exception_words(value: BaseException, cell: StudentCell, test: str) -> str:
         return type(value).__name__
     if isinstance(value, KeyboardInterrupt):
         return STOPPED.format(place=what_raised(seen, cell).removeprefix("a KeyboardInterrupt"))
+    if seen.kind == NO_INPUT:
+        return ASKS
     in_test, line = bool(seen.text) and seen.text in test, seen.text.removesuffix(", (")
     if in_test and "NoneType" in seen.message:
         return GIVES_NONE.format(line=line)

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from coursework.cells import digest_of, magic_that_drops, names_bound, without_magics
@@ -25,7 +24,7 @@ from coursework.instant.exercises import (
 )
 from coursework.instant.notebook import NO_LESSON, runs_of
 from coursework.instant.runs import CellRuns
-from coursework.instant.sources import cell_of, names_read
+from coursework.instant.sources import names_lost
 
 FOLDER = "hand_in"
 RENAMED = (
@@ -55,7 +54,7 @@ COPIES = (
 )
 UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
 NOT_RIGHT = 'Not right yet: {names}. check("{first}") says why.'
-SKIPPED = "Skipped, so not checked: {names}. Grading reads the cell as it stands. Run it to have your answer checked."
+SKIPPED = "Skipped, so not checked: {names}. Grading reads the cell as it stands. Run it to have it checked."
 ANYWAY = (
     "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or work on it "
     "first, save (Ctrl+S), and run hand_in() again."
@@ -190,18 +189,8 @@ def _cells(exercise: PublicExercise) -> list[str]:
 def _lost(
     exercise: PublicExercise, saved: Mapping[str, str], code: Sequence[str], names: Mapping[str, Any]
 ) -> str:
-    """Return what an answer uses of a cell that is gone, "" for nothing: the kernel still has it.
-
-    `code` are the saved code cells. Told are only functions, classes and modules of this notebook's cells.
-    """
-    if any("import *" in text for text in code):
-        return ""
-    source = saved.get(exercise.id, "")
-    kept = {name: names[name] for name in names_read(source) if name in names}
-    used = {name for name, value in kept.items() if isinstance(value, ModuleType) or cell_of(value)}
-    if used:
-        used -= {each.arg for each in ast.walk(ast.parse(source)) if isinstance(each, ast.arg)}
-    lost = sorted(used.difference(*map(names_bound, code)))
+    """Return what an answer uses of a cell that is gone, "" for nothing: the kernel still has it."""
+    lost = names_lost(saved.get(exercise.id, ""), code, names)
     return LOST.format(name=exercise.name, lost=" and ".join(lost)) if lost else ""
 
 

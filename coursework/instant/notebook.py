@@ -28,9 +28,10 @@ from coursework.instant.exercises import (
     lesson_of,
     notebook_file,
     saved_cells,
+    saved_code,
 )
 from coursework.instant.runs import CellRuns
-from coursework.instant.sources import ORDINARY, cell_of, refused, used
+from coursework.instant.sources import ORDINARY, cell_of, names_lost, refused, used
 
 if TYPE_CHECKING:
     from coursework.instant.card import Card
@@ -62,6 +63,11 @@ SKIPPED = (
 )
 TEST_FAILS = "right on its examples, but a visible test fails:"
 TEST_AGAIN = "right on its examples. Run its visible test again."
+NOT_SAVED = "right on its examples, but part of it is not in the saved notebook."
+LOST = (
+    "No cell of the saved notebook defines {lost}, which it uses, and grading reads the saved notebook. If "
+    "that cell is still there, save the notebook (Ctrl+S). If not, bring it back."
+)
 STALE = "That test last failed because of `{first}`."
 UNTRAINED = "right on its examples, but it would not be trained as a whole."
 RIGHT_BUT = "right on its examples with a working {first}."
@@ -151,7 +157,7 @@ def meant(name: str) -> str:
     return f"Did you mean `{near[0]}`? " if near else ""
 
 
-def card_for(name: str, names: Mapping[str, Any]) -> "Card":
+def card_for(name: str, names: Mapping[str, Any]) -> "Card":  # noqa: PLR0911 - a table of states
     """Return the card of an answer, by the exercise's id or by its name."""
     from coursework.engine.examples import find
     from coursework.instant.card import Card
@@ -172,7 +178,19 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
             return replace(card, passed=False, headline=TEST_FAILS, title=failed.message)
         title = STALE.format(first=failed.first)
         return Card(examples.name, False, TEST_AGAIN, title, sign=OPEN)
+    if card.passed and exercise and (lost := _lost(exercise, names)):
+        told = LOST.format(lost=" and ".join(f"`{name}`" for name in lost))
+        return replace(card, passed=False, headline=NOT_SAVED, title=told, sign=OPEN)
     return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
+
+
+def _lost(exercise: PublicExercise, names: Mapping[str, Any]) -> list[str]:
+    """Return what an answer that is saved as it last ran uses, and no saved cell defines."""
+    runs, file = runs_of(names), notebook_file(names)
+    run = runs.own.get(exercise.id) if runs else None
+    saved = saved_cells(file).get(exercise.id, "") if run and file else ""
+    same = run is not None and digest_of(saved) == digest_of(run.source)
+    return names_lost(saved, saved_code(file), names) if file and same else []
 
 
 def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
@@ -212,7 +230,7 @@ def _not_to_be_tried(  # noqa: PLR0911 - a table of reasons, in the order in whi
     if runs is None or exercise is None:
         return None
     if problem := runs.problem(exercise):
-        return WRONG, NO_POINTS, problem
+        return (OPEN, "not checked.", problem) if runs.is_elsewhere(exercise) else (WRONG, NO_POINTS, problem)
     if another := runs.another_counts(exercise):
         return OPEN, "not checked.", another
     unwritten = runs.is_unwritten(exercise)
@@ -346,7 +364,7 @@ def _fails(exercise: PublicExercise, names: Mapping[str, Any]) -> bool:
     if skipped or not exercise.stand_in:
         return False
     card = card_for(exercise.id, names)
-    return not card.passed and card.headline != TEST_AGAIN
+    return not card.passed and card.headline not in (TEST_AGAIN, NOT_SAVED)
 
 
 @contextlib.contextmanager

@@ -46,6 +46,10 @@ ELSEWHERE = (
     "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
     "answer there, and run it."
 )
+MOVE = (
+    "What `{name}` means now comes from another cell. Write your answer in the exercise's own cell, run it "
+    "and save the notebook: grading reads that cell."
+)
 COPIES = (
     "The notebook has several cells of `{name}`. Grading takes the last, and you last ran another. With Edit "
     "> Delete Cells, delete what you don't want graded, and save the notebook."
@@ -82,12 +86,14 @@ class FailedTest:
 class CellRuns:
     """The runs of a kernel, by exercise.
 
+    `elsewhere` holds, by exercise, the text of the cell that has last bound its name and is not its own.
     `lacking` maps each name that a cell could not bind, or only to None, to the exercise that it lacked.
     `skipped` holds the stand-ins that `skip` put in place, `failing` the visible tests whose last run failed.
     """
 
     names: dict[str, Any]
     own: dict[str, CellRun] = field(default_factory=dict)
+    elsewhere: dict[str, str] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, Any] = field(default_factory=dict)
     failing: dict[str, FailedTest] = field(default_factory=dict)
@@ -128,6 +134,11 @@ class CellRuns:
         bound = set[str]() if magic_that_drops(self.source) else names_bound(self.source)
         for name in bound & self.lacking.keys() if problem is None else ():
             del self.lacking[name]
+        for each in self.exercises:
+            value = self.names.get(each.name, NOTHING)
+            if value is not self._before.get(each.name, NOTHING) or (problem is None and each.name in bound):
+                self.elsewhere[each.id] = self.source
+                self.failing.pop(each.id, None)
         if exercise := self.own_exercise():
             value = self.names.get(exercise.name, NOTHING)
             fresh = value is not self._before.get(exercise.name, NOTHING)
@@ -143,7 +154,8 @@ class CellRuns:
             from coursework.instant.notebook import wrong_all_the_same
 
             stale = self.problem(tested)
-            told = f"{NO_POINTS} {stale}" if stale else wrong_all_the_same(tested, self.names)
+            stale = f"{NO_POINTS} {stale}" if stale and not self.is_elsewhere(tested) else stale
+            told = stale or wrong_all_the_same(tested, self.names)
             if told:
                 say(f"✗ {told}".replace("`", ""))
 
@@ -187,8 +199,24 @@ class CellRuns:
         """Return whether an exercise's own cell last ran as it was released, or was never run."""
         run = self.own.get(exercise.id)
         if run is None:
-            return exercise.name not in self.names
-        return digest_of(run.source) == exercise.skeleton
+            return exercise.name not in self.names and not self._misnamed(exercise)
+        return digest_of(run.source) == exercise.skeleton and not self.is_elsewhere(exercise)
+
+    def is_elsewhere(self, exercise: PublicExercise) -> bool:
+        """Return whether the name is another cell's, while the exercise's own is as it was released."""
+        run, file = self.own.get(exercise.id), notebook_file(self.names)
+        value = self.names.get(exercise.name, NOTHING)
+        if value is NOTHING or not self._ids_known or self.is_skipped(exercise):
+            return False
+        texts = list(graded_cells(file).get(exercise.id, {}).values()) if file and run is None else []
+        texts += [run.source] if run and value is not run.value else []
+        return bool(texts) and all(digest_of(text) == exercise.skeleton for text in texts)
+
+    def _is_graded_elsewhere(self, exercise: PublicExercise) -> bool:
+        """Return whether the cell that the name is from is saved, and the one that grading takes."""
+        file = notebook_file(self.names)
+        saved = saved_cells(file).get(exercise.id, "") if file else ""
+        return digest_of(saved) == digest_of(self.elsewhere.get(exercise.id, ""))
 
     def has_yet_to_run(self, exercise: PublicExercise) -> bool:
         """Return whether an exercise is written, as saved, and its cell has not run in this kernel."""
@@ -198,6 +226,13 @@ class CellRuns:
         saved = saved_cells(file).get(exercise.id, "")
         return defines(saved, exercise.name) and digest_of(saved) != exercise.skeleton
 
+    def _misnamed(self, exercise: PublicExercise) -> str:
+        """Return the text of an exercise's cell that is written, as saved, and does not define its name."""
+        file = notebook_file(self.names)
+        saved = saved_cells(file).get(exercise.id, "") if file else ""
+        unwritten = not saved.strip() or digest_of(saved) == exercise.skeleton
+        return "" if unwritten or defines(saved, exercise.name) else saved
+
     def unwritten(self, exercise: PublicExercise) -> str:
         """Return what to say of an exercise that `is_unwritten`: to write it, or to run its cell."""
         waits = self.has_yet_to_run(exercise)
@@ -206,12 +241,14 @@ class CellRuns:
     def undefined(self, exercise: PublicExercise) -> str:
         """Return why an exercise's name means nothing: its cell failed, defines another or is not written."""
         run = self.own.get(exercise.id)
+        if run is None and (saved := self._misnamed(exercise)):
+            return _unbound(exercise, saved)
         if run is None or self.is_unwritten(exercise):
             return self.unwritten(exercise)
         if run.problem is None and run.fresh:
             return GONE.format(name=exercise.name)
         if run.problem is None:
-            return _unbound(exercise, run)
+            return _unbound(exercise, run.source)
         return UNDEFINED.format(name=exercise.name, what=_what_ended(run))
 
     def is_unfinished(self, exercise: PublicExercise) -> bool:
@@ -227,15 +264,17 @@ class CellRuns:
         stand_in = self.skipped.get(exercise.id, NOTHING)
         return stand_in is not NOTHING and self.names.get(exercise.name) is stand_in
 
-    def problem(self, exercise: PublicExercise) -> str:
+    def problem(self, exercise: PublicExercise) -> str:  # noqa: PLR0911 - a table of reasons, in their order
         """Return why what the name means now is not what will be graded, "" if it is."""
         run = self.own.get(exercise.id)
+        if self.is_elsewhere(exercise):
+            return "" if self._is_graded_elsewhere(exercise) else MOVE.format(name=exercise.name)
         if run is None:
             return ELSEWHERE.format(name=exercise.name) if self._ids_known else ""
         if not run.fresh and run.problem is not None:
             return FAILED.format(name=exercise.name, what=_what_ended(run))
         if not run.fresh:
-            return _unbound(exercise, run)
+            return _unbound(exercise, run.source)
         if self.names.get(exercise.name, NOTHING) is not run.value:
             return ELSEWHERE.format(name=exercise.name)
         file = notebook_file(self.names) if self._ids_known and run.cell_id != exercise.id else None
@@ -255,11 +294,11 @@ class CellRuns:
         return "" if same else COPIES.format(name=exercise.name)
 
 
-def _unbound(exercise: PublicExercise, run: CellRun) -> str:
-    """Return that a cell ran without defining its exercise's name, and what it defines instead, or why."""
-    if magic := magic_that_drops(run.source):
+def _unbound(exercise: PublicExercise, source: str) -> str:
+    """Return that a cell does not define its exercise's name, and what it defines instead, or why."""
+    if magic := magic_that_drops(source):
         return DROPPED.format(magic=magic)
-    others = re.findall(r"^(?:def|class) +(\w+)", run.source, re.M)
+    others = re.findall(r"^(?:def|class) +(\w+)", source, re.M)
     defines = f"defines `{others[-1]}`, not" if others else "does not define"
     return UNBOUND.format(name=exercise.name, defines=f"{defines} `{exercise.name}`")
 

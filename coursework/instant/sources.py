@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
+from coursework.cells import names_bound
 from coursework.instant.exercises import PublicExercise, every_exercise
 
 ORDINARY = "Write this exercise with ordinary tensor operations."
@@ -14,19 +15,37 @@ ORDINARY = "Write this exercise with ordinary tensor operations."
 
 def cell_of(answer: Any) -> str:
     """Return the text of the cell that a function or class was written in, "" if it is not known."""
-    from coursework.engine.observe import CELL_FILES
-
     functions: Sequence[Any] = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
     codes = (getattr(function, "__code__", None) for function in functions)
     code = next(filter(None, codes), None)
-    of_a_cell = code is not None and any(part in code.co_filename for part in CELL_FILES)
-    return "".join(linecache.getlines(code.co_filename)) if code and of_a_cell else ""
+    return "".join(linecache.getlines(code.co_filename)) if code and of_a_cell(code.co_filename) else ""
+
+
+def of_a_cell(file: str) -> bool:
+    """Return whether code with this file name is that of a notebook's cell."""
+    from coursework.engine.observe import CELL_FILES
+
+    return any(part in file for part in CELL_FILES)
 
 
 def names_read(source: str) -> Iterator[str]:
     """Yield the names in a cell; none if it is not Python."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
         yield from (node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
+
+
+def names_lost(source: str, code: Sequence[str], names: Mapping[str, Any]) -> list[str]:
+    """Return what a cell uses that none of some cells, the saved ones, binds, and the kernel still has.
+
+    Told are only functions, classes and modules of this notebook's cells.
+    """
+    if any("import *" in text for text in code):
+        return []
+    kept = {name: names[name] for name in names_read(source) if name in names}
+    used = {name for name, value in kept.items() if isinstance(value, ModuleType) or cell_of(value)}
+    if used:
+        used -= {each.arg for each in ast.walk(ast.parse(source)) if isinstance(each, ast.arg)}
+    return sorted(used.difference(*map(names_bound, code)))
 
 
 def used(source: str, names: Mapping[str, Any], exercises: Sequence[PublicExercise]) -> list[PublicExercise]:

@@ -475,9 +475,15 @@ def test_what_only_the_kernel_has_is_told_before_handing_in(tmp_path: Path) -> N
     for run in lab_in(tmp_path, written={"softmax": answer}):
         run("new", "import numpy as np\ndef powers(x):\n    return x.exp()")
         run("softmax", answer)
+        told = said(run("new", "check(softmax)")).replace("`", "")
+        assert told.startswith("○ softmax: right on its examples, but part of it is not in the saved notebook.")
+        assert "No cell of the saved notebook defines np and powers, which it uses" in told
         told = said(run("new", "from coursework import hand_in\nhand_in()"))
         assert "The cell of softmax uses np and powers, which no cell of the saved notebook defines" in told
         assert "was written as you saved it" in told
+        run("softmax", f"{answer}  # not saved yet")
+        assert "Right on all" in said(run("new", "check(softmax)"))  # nor need the helper be
+        run("softmax", answer)
         run("new", "def dim(x):\n    return x")
         told = said(run("new", "hand_in()"))
         assert "uses np and powers, which" in told  # `dim` is an argument, whatever else has the name
@@ -531,3 +537,52 @@ def test_what_is_skipped_is_named_before_handing_in(tmp_path: Path) -> None:
         told = said(run("new", "hand_in()"))
         assert "Skipped, so not checked: softmax. Grading reads the cell as it stands." in told
         assert told.count("causal_mask") == 1
+
+
+def test_an_answer_in_a_cell_of_ones_own_counts_as_in_grading(tmp_path: Path) -> None:
+    """If the exercise's own is as it was released, and no other cell defines the name: as it is saved."""
+    for run in lab_in(tmp_path, written={"demo-1": f"{RELEASED['demo-1']}\n\n{RIGHT}"}):
+        run("causal-mask")
+        run("new", RIGHT)  # not what is saved
+        told = said(run("new", "check('softmax')"))
+        assert told.startswith("○ softmax: not checked. What `softmax` means now comes from another cell. Write")
+        assert "no points" not in told + said(run("softmax-test"))
+        for before in ("pass", RELEASED["softmax"]):
+            run("softmax", before) if before != "pass" else None
+            run("demo-1", f"{RELEASED['demo-1']}\n\n{RIGHT}")
+            assert said(run("softmax-test")) == "softmax: the visible tests pass"
+            assert "Right on all" in said(run("new", "check('softmax')"))
+            told = said(run("new", "from coursework import hand_in\nhand_in()"))
+            assert "softmax" not in told
+            assert "attention_scores (3 points)" in told
+        run("softmax", RIGHT + "  # mine")
+        run("demo-1", f"{RELEASED['demo-1']}\n\n{RIGHT}")
+        assert "✗ softmax: Grading gives no points for this." in said(run("new", "check('softmax')"))
+
+
+def test_a_cell_that_is_saved_under_another_name_is_not_called_unwritten(tmp_path: Path) -> None:
+    """It may not have run since the kernel started, or run where cells have no ids."""
+    written = {"softmax": RIGHT.replace("softmax", "soft_max"), "attention-shapes": "answer = {}"}
+    for run in lab_in(tmp_path, written=written):
+        told = "defines soft_max, not softmax. Grading looks for softmax in this cell"
+        for source in ("check('softmax')", "check()", RELEASED["softmax-test"]):
+            assert told in said(run("new", source)).replace("`", ""), source
+        assert "does not define answers" in said(run("new", "check()")).replace("`", "")
+
+
+def test_an_answer_that_calls_input_is_told_that(lab: Lab) -> None:
+    """The exception is ipykernel's, and nobody's own."""
+    lab("softmax", f"{RIGHT.replace('    return', '    input()' + chr(10) + '    return')}")
+    for outputs in (lab("softmax-test"), lab("new", "check(softmax)")):
+        assert "Your code calls input(), and here nobody can answer it." in said(outputs).replace("`", "")
+    lab("softmax", RIGHT)
+
+
+def test_an_exception_in_the_cell_of_another_exercise_names_it(lab: Lab) -> None:
+    """Both earlier ones are wrong, and so is the answer."""
+    lab("softmax", NO_RETURN)
+    lab("attention-scores", "def attention_scores(q, k):\n    return q @ k.T")
+    lab("scaled-dot-product-attention", f"{SOUND.replace('weights @ v', 'v')}")
+    told = said(lab("scaled-dot-product-attention-test")).replace("`", "")
+    assert "RuntimeError in the cell of attention_scores" in told
+    lab("softmax", RIGHT)
