@@ -34,7 +34,7 @@ from coursework.engine.exceptions import StudentCell
 from coursework.engine.observation import Observation, Raised
 from coursework.engine.operations import ModuleOperation
 from coursework.engine.trial import took_too_long
-from coursework.instant.exercises import DONE, WRONG
+from coursework.instant.exercises import ASKS, DONE, NO_INPUT, WRONG
 
 COLOURS = {DONE: "#009e73", WRONG: "#d55e00"}
 NEUTRAL = "#888888"
@@ -45,8 +45,6 @@ PASSED = "Right on {count}. Grading uses other sizes and other numbers."
 SAME_RESULT = " Another mistake gives the same result: {}."
 SAME_RESULTS = " Other mistakes give the same result: {}."
 RAISED_IN = "The exception was raised in line {line}."
-NO_INPUT = "StdinNotImplementedError"  # ipykernel's
-ASKS = "Your code calls `input()`, and here nobody can answer it. Use the arguments of the call instead."
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
 
 

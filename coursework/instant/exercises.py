@@ -11,6 +11,8 @@ from coursework.cells import defines, digest_of, names_bound
 from coursework.example_files import document, lessons
 
 NO_POINTS = "Grading gives no points for this."
+NO_INPUT = "StdinNotImplementedError"  # ipykernel's
+ASKS = "Your code calls `input()`, and here nobody can answer it. Use the arguments of the call instead."
 # The state of an exercise: right, right as far as can be told, still to do, wrong.
 DONE, FILLED, OPEN, WRONG = "✓", "●", "○", "✗"
 

@@ -16,8 +16,7 @@ from coursework.cells import below_magic, digest_of, names_bound
 from coursework.console import wrapped
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
-from coursework.instant.card import ASKS, NO_INPUT
-from coursework.instant.exercises import PublicExercise, notebook_file, saved_demos
+from coursework.instant.exercises import ASKS, NO_INPUT, PublicExercise, notebook_file, saved_demos
 from coursework.instant.notebook import earlier_used, excluded_means, first_failing, right_apart_from_earlier
 from coursework.instant.runs import CellRuns, FailedTest, described
 from coursework.instant.sources import cell_of, names_read, of_a_cell, used

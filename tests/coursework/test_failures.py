@@ -44,6 +44,7 @@ ADDED = {
         DEMO,
         "print(worst)",
         "worst = scaled_dot_product_attention(*torch.randn(3, 2, 4))[0]",
+        "def scaled_dot_product_attention(q, k, v, mask=None):\n    pass",  # so neither is the answer
     )
 }
 
