@@ -272,11 +272,11 @@ for name, table in {"right": right, "doubled": doubled}.items():
 # </details>
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** Which of the visible tests of `sinusoidal_encoding` catch a doubled exponent, and which don't?
+# **Predict, then reveal.** The visible tests of `sinusoidal_encoding` ask for (a) 0, 1, 0, 1, 0, 1 at position 0, (b) $\sin 1$ and $\cos 1$ in the first pair at position 1, (c) $\sin^2 + \cos^2 = 1$ in each pair, and (d), with `d_model` 4, $\sin 1$ in column 2 at position 100. Which of them catch a doubled exponent?
 #
 # <details><summary>Answer</summary>
 #
-# Only the one at position 100 with `d_model` 4. Position 0 is right with any exponent. So is the first pair, because its exponent is 0 either way, and $\sin^2 + \cos^2 = 1$ holds for any angle. To catch the mistake, a test has to look at a value from a *later pair*.
+# Only (d). Position 0 is right with any exponent. So is the first pair, because its exponent is 0 either way, and $\sin^2 + \cos^2 = 1$ holds for any angle. To catch the mistake, a test has to look at a value from a *later pair*.
 #
 # </details>
 

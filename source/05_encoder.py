@@ -825,14 +825,14 @@ limits = (0.0, float(table.max()))
 plots.heatmap(table, [f"change “{word}”" for word in words], words, limits=limits);
 
 # %% [markdown]
-# Changing any one token moves every output. It moves its own the most, because the residual connections carry a token's own vector straight up.
+# Changing a token moves every output, its own the most: the residual connections carry it straight up.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** Now add three padding tokens after the sentence. Which outputs move, with the padding mask and without it?
 #
 # <details><summary>Answer</summary>
 #
-# With the mask (bottom row) nothing moves. Without it (middle row) every output moves, by about as much as the unchanged words did when *cat* was replaced: half as far here, and as far or farther with other random weights. No error is raised: the model just reads its padding.
+# With the mask (bottom row) nothing moves. Without it (middle row) every output moves, here about half as far as the unchanged words did when *cat* was replaced. No error is raised: the model just reads its padding.
 #
 # </details>
 
@@ -870,7 +870,7 @@ outputs = {name: ablation.layer_outputs(each, batch) for name, each in encoders.
 #
 # <details><summary>Answer</summary>
 #
-# Three. Without them they become the same vector within three layers, up to rounding (the orange line of the plot; each mark on its vertical axis is a hundredth of the one above it). Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
+# Three. Without them they become the same vector within three layers, up to rounding (the orange line of the plot that follows; each mark on its vertical axis is a hundredth of the one above it). Attention averages over the sentence, and averages of averages become alike (Dong et al. 2021, arXiv:2103.03404, prove it for pure attention). From then on, no later layer can tell *cat* from *milk*.
 #
 # </details>
 
@@ -922,7 +922,7 @@ for name, accuracies in found.items():
     print(f"{name:27}", *(f"{accuracy:.2f}" for accuracy in accuracies))
 
 # %% [markdown]
-# With residual connections (blue) the token can always be read, and the position in most cases. Without them (orange) the position is at chance (1 in 10) from layer 1 on, and the token does little better: its accuracy falls to 0.2 in layer 1, and further in later layers (chance is 1 in 16).
+# With residual connections the token can always be read, and the position in most cases. Without them the position is at chance (1 in 10) from layer 1 on, and the token does little better: its accuracy falls to 0.2 in layer 1, and further in later layers (chance is 1 in 16).
 #
 # This is **how position survives the stack**. The positional encoding is added once, at the bottom, and the residual connections carry it up together with the token. (Training could find weights that keep more, but only if a gradient reaches them.)
 
@@ -987,7 +987,7 @@ for name, model in learners.items():
 encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
 
 # %% [markdown]
-# With residual connections (blue) the accuracy reaches 1. Without them (orange) it stays near 1 in 8: one token, given as the answer at all eight positions, is right about once if it is in the sequence at all.
+# With residual connections the accuracy reaches 1. Without them it stays near 1 in 8: one token, given as the answer at all eight positions, is right about once if it is in the sequence at all.
 
 # %% [markdown]
 # ## Exercise 5: dense layers (1 point)

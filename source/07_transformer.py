@@ -1533,7 +1533,7 @@ for name, setting in settings.items():
     smollm.write(request, name, chat=True, tokens=20, choose=chooser(**setting))
 
 # %% [markdown]
-# Your model and SmolLM2 continue the same words, at a temperature of 0.8. Yours has the vocabulary of the plays and little sense.
+# Now your model and SmolLM2 continue the same words, at a temperature of 0.8. Yours has the vocabulary of the plays and little sense.
 
 # %% demo
 import textwrap

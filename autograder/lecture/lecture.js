@@ -34,11 +34,15 @@
   for (const answer of document.querySelectorAll(".page details:not(.answer, .code, .notes *)")) {
     answer.classList.add("fragment", "custom");
   }
-  // What comes after an answer takes its room.
+  // An answer stays open while what comes after it is shown, unless it needs the answer's room.
   function openLast() {
-    const slide = Reveal.getCurrentSlide(), last = [...slide.querySelectorAll(".fragment.visible")].pop();
-    slide.querySelectorAll("details.fragment").forEach((one) => { one.open = one === last; });
-    fit(slide);
+    const slide = Reveal.getCurrentSlide(), shown = [...slide.querySelectorAll(".fragment.visible")];
+    const last = shown.pop(), answer = last && !last.matches("details") ? shown.pop() : null;
+    const open = (wanted) => {
+      slide.querySelectorAll("details.fragment").forEach((one) => { one.open = wanted.includes(one); });
+      return fit(slide);
+    };
+    if (!answer || !answer.matches("details") || !open([answer])) open([last]);
     showNotes();
   }
 
@@ -54,6 +58,16 @@
       const indent = line.replace(/<[^>]+>/g, "").match(/^ */)[0].length;
       return `<span class="line" style="--indent: ${indent}ch">${line}</span>`;
     }).join("");
+    // What a line with a colon announces, such as a sample, is not divided between columns.
+    let sample = null;
+    if (text.closest(".jp-OutputArea-output")) for (const line of [...text.children]) {
+      if (line.textContent.endsWith(":")) {
+        sample = document.createElement("span");
+        sample.className = "sample";
+        line.before(sample);
+      }
+      if (sample) sample.append(line);
+    }
   }
 
   // Short code in a sentence is never broken in its middle.
@@ -131,15 +145,20 @@
     return Math.min(MOST_PICTURE, Math.max(LAST_PICTURE, ...heights));
   }
 
+  // The highest printed text takes two columns, unless its lines are so long that nothing is gained.
   function setInColumns(page) {
     const outputs = [...page.querySelectorAll(".jp-OutputArea-output pre")].map((pre) => pre.parentElement);
     const highest = outputs.sort((one, other) => other.offsetHeight - one.offsetHeight)[0];
-    if (highest && highest.offsetHeight > LONG_OUTPUT) highest.classList.add("columns");
+    if (!highest || highest.offsetHeight <= LONG_OUTPUT) return;
+    const before = highest.offsetHeight;
+    highest.classList.add("columns");
+    if (highest.offsetHeight >= before) highest.classList.remove("columns");
   }
 
+  // Returns whether all is seen with its pictures legible, no columns, and no frame made smaller.
   function fit(section, leastScale = LEAST_SCALE) {
     const page = section && section.querySelector(":scope > .page");
-    if (!page) return;
+    if (!page) return true;
     const style = getComputedStyle(section);
     const room = section.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
     let picture = MOST_PICTURE, scale = 1;
@@ -164,11 +183,14 @@
       if (!tooHigh()) enlarge(page, room);
     }
     while (tooHigh() && scale > leastScale) scale = Math.max(leastScale, scale - 0.02);
+    const made = page.querySelector(".columns, .shrunk") || (scale < 1 && page.querySelector("img"));
+    const fits = !tooHigh() && !made;
     shrink(LAST_PICTURE);
     // not `zoom`: the frames of the views would shrink, and what is in them would not
     page.style.transform = scale < 1 ? `scale(${scale})` : "";
     page.style.marginBottom = scale < 1 ? `${(scale - 1) * page.offsetHeight}px` : "";
     page.dataset.scale = scale;
+    return fits;
   }
 
   // A panel for notes on `n` and for the keys on `?`, and a window for the lecturer's own screen on `s`.

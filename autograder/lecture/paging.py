@@ -312,7 +312,7 @@ def _output_height(output: Any) -> float:
     text = output.get("text", data.get("text/plain", ""))
     lines = _lines(text, CODE_COLUMNS)
     if lines > LONG:  # it is set in two columns
-        lines = math.ceil(_lines(text, HALF_COLUMNS) / 2)
+        lines = min(lines, math.ceil(_lines(text, HALF_COLUMNS) / 2))
     return float(OUTPUT_LINE * lines) + GAP
 
 

@@ -301,3 +301,10 @@ def test_pictures_of_one_cell_share_rows() -> None:
     three = paging.outputs_height(new_code_cell(outputs=[picture] * 3))
     assert three == pytest.approx(2 * one)
     assert paging.outputs_height(new_code_cell(outputs=[picture, text])) > one
+
+
+def test_columns_make_no_printed_text_higher() -> None:
+    """Short lines take two columns where there are many; long ones would be broken, and stay in one."""
+    short, long = (new_output("stream", text=f"{'x' * width}\n" * 30) for width in (20, 90))
+    assert paging.outputs_height({"outputs": [short]}) == 15 * 26 + 14
+    assert paging.outputs_height({"outputs": [long]}) == 30 * 26 + 14

@@ -122,6 +122,10 @@ GO_TO = """(title) => {
   const {h, v} = Reveal.getIndices(slides.find((one) => one.querySelector('h1, h2')?.textContent.includes(title)));
   Reveal.slide(h, v);
 }"""
+GO_TO_TEXT = """(text) => {
+  const {h, v} = Reveal.getIndices(Reveal.getSlides().find((one) => one.querySelector('.page').textContent.includes(text)));
+  Reveal.slide(h, v, -1);
+}"""
 IS_LAST = "Reveal.isLastSlide() && !Reveal.availableFragments().next"
 
 
@@ -189,6 +193,35 @@ class TestDeck:
         assert deck.evaluate(LOOK)["out"] <= 1
         deck.keyboard.press("ArrowLeft")
         assert not answer.is_visible()
+
+    def test_an_answer_stays_open_beside_what_it_speaks_of(self, browser: Browser, tmp_path: Path) -> None:
+        """The picture or table that comes after an answer closes it only for lack of room."""
+        page, _ = opened(browser, slides.write_slides(COURSE, "05_encoder", tmp_path))
+        page.evaluate(GO_TO_TEXT, "Now add three padding tokens")
+        answer = page.locator("section.present:not(.stack) details.fragment p").first
+        picture = page.locator("section.present:not(.stack) img").first
+        page.keyboard.press("ArrowRight")
+        assert answer.is_visible()
+        assert not picture.is_visible()
+        page.keyboard.press("ArrowRight")
+        assert answer.is_visible()
+        assert picture.is_visible()
+        assert page.evaluate(LOOK)["out"] <= 1
+        page.close()
+
+    def test_columns_divide_no_sample_and_take_no_long_lines(self, browser: Browser, tmp_path: Path) -> None:
+        """Printed text in two columns is less high; a sample under its line is in one of them."""
+        page, _ = opened(browser, slides.write_slides(COURSE, "07_transformer", tmp_path))
+        page.evaluate(GO_TO_TEXT, "Greedy decoding tends to repeat")
+        samples = page.locator("section.present:not(.stack) .columns .sample")
+        assert samples.count() >= 3
+        assert samples.evaluate_all("(all) => all.every((one) => one.getClientRects().length === 1)")
+        page.evaluate(GO_TO_TEXT, "always the likeliest:")
+        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowRight")
+        assert page.locator("section.present:not(.stack) pre:visible").count()
+        assert page.locator("section.present:not(.stack) .columns").count() == 0
+        page.close()
 
     def test_a_few_sentences_alone_are_set_larger(self, deck: Page) -> None:
         """A slide that has steps keeps its type in all of them; so does one with something to look at."""
