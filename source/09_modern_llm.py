@@ -1381,7 +1381,7 @@ if half is not None:
 say(generate, half, conversation(france), "in float16", tokens=12)
 
 # %% [markdown]
-# **What is different?** The largest `float16` is 65,504; the largest `bfloat16` is about $3 \cdot 10^{38}$. (If your `RMSNorm` computes in 32 bits, your model answers in both.)
+# **What is different, and which line of your model does not allow for it?** The largest `float16` is 65,504; the largest `bfloat16` is about $3 \cdot 10^{38}$. (If your `RMSNorm` computes in 32 bits, your model answers in both.)
 #
 # <details><summary>Answer</summary>
 #
