@@ -159,14 +159,13 @@ def test_one_mistake_is_named_the_likeliest() -> None:
         e = (x - x.max()).exp()
         return e / e.sum(dim)
 
-    def global_maximum(x: torch.Tensor, dim: int = -1) -> torch.Tensor:
-        e = (x - x.max()).exp()
-        return e / e.sum(dim, keepdim=True)
+    def unscaled(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
+        return q @ k.mT
 
     assert "loses its dimension" in tried("softmax", no_keepdim).title
-    card = tried("softmax", global_maximum)
-    assert card.title == "The maximum of the whole tensor is subtracted from every row."
-    assert " give the same result: The mean is subtracted, not the maximum" in card.hint
+    card = tried("attention-scores", unscaled)
+    assert card.title == "The scores are not divided by √d_k."
+    assert "Another mistake gives the same result: The square root of d_k is rounded" in card.hint
     assert card.hint.count("the same result") == 1
 
 
