@@ -118,8 +118,7 @@ def _remove(course: Course, students: Sequence[str], *, sure: bool, as_json: boo
             question = f"Remove {clean_name(student)} {what}? This can't be undone."
             click.confirm(question, abort=True, err=as_json)
         remove_student(course, student)
-        if course.reports.is_dir():
-            publish(course, course.lessons())
+        publish(course, course.lessons())
         if not as_json:
             click.echo(f"{clean_name(student)} was removed")
     if course.exports.is_dir():

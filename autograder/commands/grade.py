@@ -111,7 +111,7 @@ def grade(
         )
         click.echo(f"\nwhat was graded so far is recorded: {goes_on}", err=True)
         raise
-    reports = {name: done.reports[name] for name in names}
+    reports = {name: done.reports[name] for name in names if name in done.reports}
     if as_json:
         click.echo(summary_json(course, reports, done.paths))
     else:

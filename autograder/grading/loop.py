@@ -101,7 +101,10 @@ class GradingLoop:
             yield from self.record(results)
 
     def record(self, results: Iterable[Result]) -> Generator[Recorded, None, None]:
-        """Write each result into the gradebook, the log and the autograded folder as it comes."""
+        """Write each result into the gradebook, the log and the autograded folder as it comes.
+
+        One whose student was removed meanwhile is dropped.
+        """
         recorder = None
         with ExitStack() as stack:
             for attempt, notebook in results:
@@ -109,6 +112,8 @@ class GradingLoop:
                     self.register()
                     recorder = stack.enter_context(Recorder(self.course))
                 withdrawn = recorder.record(attempt, self.graded_notebook(attempt, notebook))
+                if withdrawn is None:
+                    continue
                 now = student_grades(recorder.book, attempt.student).get(self.lesson, LessonGrades())
                 report = attempt.report.with_scores(now.scores)
                 yield Recorded(attempt, withdrawn, report, now.late_penalty)
@@ -209,17 +214,18 @@ def grade_lesson(
         skipped = len(submissions) - len(todo)
         rest = f", {skipped} graded before" if skipped else ""
         _say(console, f"{lesson}: {counted(len(todo), 'submission')} to grade{rest}")
-        made = _grade(loop, pool, todo, console, shown)
+        newest |= _grade(loop, pool, todo, console, shown)
+        # without those who were removed meanwhile
+        newest = {each: newest[each] for each in students if loop.submission(each).folder.is_dir()}
         for student, (before, now) in feedback_exporter.renew_penalties(course, lesson).items():
             _say(console, f"  {student}: {before:g} → {taken_off(now)} for lateness")
-        for line in without_time(course, lesson, students):
+        for line in without_time(course, lesson, newest):
             _say(console, line)
-        newest |= made
         # those of an earlier run too, if it was stopped before the search
-        newest |= _find_lines(loop, pool, {each: newest[each] for each in students}, console)
+        newest |= _find_lines(loop, pool, newest, console)
         log.export()
-        _make_pages(loop, pool, students, console)
-        return [newest[student] for student in students]
+        _make_pages(loop, pool, newest, console)
+        return [*newest.values()]
 
 
 def _nothing_submitted(course: Course, lesson: str = "<lesson>") -> CourseError:
@@ -273,7 +279,7 @@ def _find_lines(
     return found
 
 
-def _make_pages(loop: GradingLoop, pool: Pool, students: Sequence[str], console: Console) -> None:
+def _make_pages(loop: GradingLoop, pool: Pool, students: Iterable[str], console: Console) -> None:
     if stale := loop.stale(students):
         _say(console, f"{loop.lesson}: making {counted(len(stale), 'feedback page')}")
         for student, problem in loop.make_pages(stale, pool).items():

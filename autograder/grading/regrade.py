@@ -173,7 +173,8 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> 
         loop = GradingLoop(course, lesson, sandboxed=pool.sandboxed)
         log = AttemptLog(course.reports)
         when = {student: attempt.graded_at for student, attempt in log.latest(lesson).items()}
-        new = [each.before.student for each in done if when.get(each.before.student) != each.before.graded_at]
+        done = [each for each in done if each.before.student in when]  # the others were removed
+        new = [each.before.student for each in done if when[each.before.student] != each.before.graded_at]
         said = [f"{student}: graded again in the meantime, so left unchanged" for student in new]
         done = [each for each in done if each.before.student not in new]
         said += [
@@ -187,8 +188,7 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> 
                 pass  # each is kept as it comes
         except AutograderError as problem:
             said.append(f"the search for the line ended early: {problem}")
-        there = [student for student in newest if course.autograded_notebook(student, lesson).is_file()]
-        failed = loop.make_pages(loop.stale(there), pool)
+        failed = loop.make_pages(loop.stale(newest), pool)
         said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]
         log.export()
         publish(course, course.lessons())

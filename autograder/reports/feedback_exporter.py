@@ -119,10 +119,13 @@ def _is_foreign(path: Path) -> bool:
 def is_stale(course: Course, student: str, lesson: str) -> bool:
     """Return whether a student's page is absent, torn, or older than the autograded notebook.
 
-    A page gets the time of the notebook that it was made from once it is complete.
+    A page gets the time of the notebook that it was made from once it is complete. Without a notebook, the
+    student was removed, and there is no page to make.
     """
     page = course.feedback_page(student, lesson)
     notebook = course.autograded_notebook(student, lesson)
+    if not notebook.is_file():
+        return False
     return not page.is_file() or page.stat().st_mtime_ns != notebook.stat().st_mtime_ns
 
 

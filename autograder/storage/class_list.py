@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from autograder.model.errors import CourseError
 from autograder.model.text import clean_name, is_student_name, spelt_name
 from autograder.storage.attempts import ArrivalLog, AttemptLog, forget_errors
 from autograder.storage.gradebook import open_gradebook
+from autograder.storage.locks import recording
 from autograder.submissions.submission import Submission
 
 
@@ -117,20 +119,17 @@ def remove_student(course: Course, student: str) -> None:
     The gradebook comes last, so that a removal that was cut short can be repeated. The reports of the class
     are the caller's to publish again. Exported files stay.
     """
-    for place in _folders(course, student):
-        if place.is_symlink():
-            place.unlink()
-        elif place.is_dir():
-            shutil.rmtree(place)
-    if course.reports.is_dir():
+    with recording(course):  # a class run may be about to record the student
+        for place in _folders(course, student):
+            if place.is_symlink():
+                place.unlink()
+            elif place.is_dir():
+                shutil.rmtree(place)
         AttemptLog(course.reports).forget(student)
         ArrivalLog(course.reports).forget(student)
         forget_errors(course.reports, student)
-    with open_gradebook(course) as book:
-        try:
+        with open_gradebook(course) as book, suppress(MissingEntry):  # handed in, and never graded
             book.remove_student(student)
-        except MissingEntry:  # handed in, and never graded
-            return
 
 
 def kept_of(course: Course, student: str) -> list[Path]:

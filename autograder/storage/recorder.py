@@ -118,13 +118,16 @@ class Recorder:
     def __exit__(self, *_: object) -> None:
         self.book.close()
 
-    def record(self, attempt: Attempt, notebook: NotebookNode) -> list[Withdrawn]:
+    def record(self, attempt: Attempt, notebook: NotebookNode) -> list[Withdrawn] | None:
         """Record an attempt and its graded notebook; return as `record_attempt` does.
 
+        Returns None, and records nothing, if the submission is gone because its student was removed.
         nbgrader's rule for late work applies, or the one that nbgrader_config.py sets.
         """
         student, lesson = attempt.student, attempt.lesson
         with recording(self.course):
+            if not Submission(self.course, student, lesson, attempt.version).folder.is_dir():
+                return None
             withdrawn = record_attempt(self.course, self.book, attempt)
             row = self.book.find_submission_notebook(lesson, lesson, student)
             row.late_submission_penalty = self.penalty(student, lesson, row.score) or None

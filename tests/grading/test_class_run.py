@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from io import StringIO
 
@@ -16,6 +16,7 @@ from tiny_fixtures import ReadGrades
 from autograder.authoring.release import register
 from autograder.cli import main
 from autograder.grading import loop
+from autograder.grading.grade_submission import Result
 from autograder.grading.loop import grade_lesson, grade_lessons
 from autograder.grading.pool import Pool
 from autograder.model.attempt import Attempt
@@ -23,8 +24,10 @@ from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError, SettingsError
 from autograder.reports import feedback_exporter
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.class_list import class_list, remove_student
 from autograder.storage.gradebook import give_points
 from autograder.storage.locks import only_one
+from autograder.submissions.submission import Submission
 
 Run = Callable[..., tuple[list[Attempt], list[str]]]
 pytestmark = pytest.mark.usefixtures("same_grader")
@@ -321,6 +324,40 @@ def test_a_page_that_fails_costs_no_points(
     attempts, said = run()
     assert attempts[0].report.score == 18.0
     assert said[-1] == "  alice: no feedback page (TemplateError: x); the scores are recorded"
+
+
+@pytest.mark.parametrize("is_recorded", [False, True])
+def test_who_is_removed_meanwhile_is_gone(
+    course: Course, run: Run, monkeypatch: pytest.MonkeyPatch, *, is_recorded: bool
+) -> None:
+    """Neither recorded again nor missed, whether the run had come to the student or not."""
+    for student in ("alice", "bob"):
+        hand_in(course, student, **RIGHT)
+    grade_all = Pool.grade_all
+
+    def removing(pool: Pool, todo: list[Submission]) -> Iterator[Result]:
+        for result in grade_all(pool, todo):
+            if not is_recorded:
+                remove_student(course, "alice")
+            yield result
+        remove_student(course, "alice")
+
+    monkeypatch.setattr(Pool, "grade_all", removing)
+    attempts, said = run()
+    assert [attempt.student for attempt in attempts] == ["bob"]
+    assert sum("alice" in line for line in said) == is_recorded
+    assert [attempt.student for attempt in AttemptLog(course.reports)] == ["bob"]
+    assert [each.student for each in class_list(course)] == ["bob"]
+    assert not (course.autograded / "alice").exists()
+
+
+def test_a_student_who_is_removed_before_the_pages_is_not_missed(
+    course: Course, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line about a page that could not be made is for those who want one."""
+    hand_in(course, "alice", **RIGHT)
+    monkeypatch.setattr(loop, "_find_lines", lambda *_: remove_student(course, "alice") or {})
+    assert run()[1][1:] == ["[1/1] alice: 18 of 18 points graded, 2 pending"]
 
 
 def test_a_score_made_without_a_sandbox_is_replaced(course: Course, run: Run) -> None:

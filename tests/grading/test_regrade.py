@@ -24,6 +24,7 @@ from autograder.model.errors import SettingsError
 from autograder.model.report import BY_CHANGE, NamedMistake, Report, WrongLines
 from autograder.reports import feedback_exporter
 from autograder.storage.attempts import AttemptLog
+from autograder.storage.class_list import remove_student
 from autograder.storage.recorder import amend
 from autograder.submissions.submission import Submission
 
@@ -253,6 +254,18 @@ def test_a_submission_that_came_in_between_is_left_as_it_is(course: Course, pack
     said = regrade.apply(course, LESSON, done, POOL)
     assert said == ["alice: graded again in the meantime, so left unchanged"]
     assert [attempt.report.score for attempt in AttemptLog(course.reports)] == [18.0, 14.0]
+
+
+def test_who_was_removed_in_between_stays_removed(course: Course, package: Path) -> None:
+    """Nothing is said: nothing newer was graded."""
+    for student in ("alice", "bob"):
+        hand_in(course, student, **RIGHT)
+    record(course, "alice", "bob")
+    (package / "double.py").write_text("2\n")
+    done = regrade.regrade(course, LESSON, POOL)
+    remove_student(course, "alice")
+    assert regrade.apply(course, LESSON, done, POOL) == []
+    assert {attempt.student for attempt in AttemptLog(course.reports)} == {"bob"}
 
 
 def test_a_writing_that_was_interrupted_is_finished_by_the_next(
