@@ -1,5 +1,6 @@
 """The server of written answers: who may grade, what is stored, and what two people at once are told."""
 
+import re
 from contextlib import suppress
 
 import pytest
@@ -229,7 +230,8 @@ def test_hidden_names_are_nowhere(browse: Browser, handed_in: Course) -> None:
     for page in pages:
         assert page.status == 200
         assert "Student " in page.text
-        assert not [name for name in (*ANSWERS, "Countess", "Lovelace") if name in page.text]
+        names = (*ANSWERS, "Countess", "Lovelace")  # a random address may hold the letters of one
+        assert not [name for name in names if re.search(rf"\b{name}\b", page.text)]
 
 
 def test_when_all_are_graded_the_list_says_so(browse: Browser) -> None:
