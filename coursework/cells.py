@@ -4,6 +4,13 @@ import ast
 import contextlib
 import hashlib
 import re
+from typing import Final
+
+# Cell magics that run what is below them elsewhere, or not at all.
+DROPPING: Final = re.compile(
+    r"\s*(%%(timeit|writefile|file|script|bash|sh|cmd|system|sx|python[23]?|pypy|perl|ruby|html|javascript|js"
+    r"|latex|markdown|svg))\b"
+)
 
 
 def stripped(source: str) -> str:
@@ -28,7 +35,7 @@ def below_magic(source: str) -> str:
 
 def magic_that_drops(source: str) -> str:
     """Return the cell magic that keeps nothing of what its cell defines, such as "%%timeit", "" for none."""
-    found = re.match(r"\s*(%%(timeit|writefile|bash|sh|html|javascript|js|latex|markdown|svg))\b", source)
+    found = DROPPING.match(source)
     return found[1] if found else ""
 
 

@@ -171,10 +171,9 @@ def blame(lines: Sequence[Place] | None, everything: str = "everything") -> str:
     if len(lines) > 1 and OR_ELSE not in first.what:
         if any(each.is_gap for each in lines):
             places = [
-                f"something is missing {each.place}" if each.is_gap else f"{each.place} is wrong"
-                for each in lines
+                f"something added {each.place}" if each.is_gap else f"{each.place} changed" for each in lines
             ]
-            return f"{_begun(' and '.join(places))}. With both changed, {everything} passes."
+            return f"With {' and '.join(places)}, {everything} passes."
         places = [each.place.removeprefix("lines ").removeprefix("line ") for each in lines]
         many = "both" if len(lines) == BOTH else "all"
         return f"With lines {', '.join(places[:-1])} and {places[-1]} {many} changed, {everything} passes."

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +162,16 @@ def saved_demos(file: Path) -> set[str]:
 
 
 def _cells(file: Path) -> list[Any]:
+    try:
+        state = file.stat()
+    except OSError:
+        return []
+    return _cells_as_saved(file.absolute(), state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=4)
+def _cells_as_saved(file: Path, _time: int, _size: int) -> list[Any]:
+    """Read a notebook once until it is saved again: a check asks for its cells several times."""
     import nbformat
 
     try:

@@ -136,7 +136,8 @@ class CellRuns:
             del self.lacking[name]
         for each in self.exercises:
             value = self.names.get(each.name, NOTHING)
-            if value is not self._before.get(each.name, NOTHING) or (problem is None and each.name in bound):
+            bound_again = problem is None and each.name in bound and defines(self.source, each.name)
+            if value is not self._before.get(each.name, NOTHING) or bound_again:
                 self.elsewhere[each.id] = self.source
                 self.failing.pop(each.id, None)
         if exercise := self.own_exercise():

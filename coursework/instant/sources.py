@@ -3,11 +3,12 @@
 import ast
 import contextlib
 import linecache
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
-from coursework.cells import names_bound
+from coursework.cells import names_bound, without_magics
 from coursework.instant.exercises import PublicExercise, every_exercise
 
 ORDINARY = "Write this exercise with ordinary tensor operations."
@@ -31,7 +32,8 @@ def of_a_cell(file: str) -> bool:
 def names_read(source: str) -> Iterator[str]:
     """Yield the names in a cell; none if it is not Python."""
     with contextlib.suppress(SyntaxError, ValueError, RecursionError):
-        yield from (node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name))
+        tree = ast.parse(without_magics(source))
+        yield from (node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def names_lost(source: str, code: Sequence[str], names: Mapping[str, Any]) -> list[str]:
@@ -44,8 +46,19 @@ def names_lost(source: str, code: Sequence[str], names: Mapping[str, Any]) -> li
     kept = {name: names[name] for name in names_read(source) if name in names}
     used = {name for name, value in kept.items() if isinstance(value, ModuleType) or cell_of(value)}
     if used:
-        used -= {each.arg for each in ast.walk(ast.parse(source)) if isinstance(each, ast.arg)}
-    return sorted(used.difference(*map(names_bound, code)))
+        used -= {
+            each.arg for each in ast.walk(ast.parse(without_magics(source))) if isinstance(each, ast.arg)
+        }
+    return sorted(used.difference(*map(_may_bind, code)))
+
+
+def _may_bind(source: str) -> set[str]:
+    """Return the names that a cell binds; all in it where only IPython understands it."""
+    try:
+        ast.parse(without_magics(source))
+    except (SyntaxError, ValueError, RecursionError):
+        return set(re.findall(r"\w+", source))
+    return names_bound(source)
 
 
 def used(source: str, names: Mapping[str, Any], exercises: Sequence[PublicExercise]) -> list[PublicExercise]:

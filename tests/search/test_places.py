@@ -85,7 +85,7 @@ def test_a_missing_statement_is_told_in_its_last_place() -> None:
         ),
         (
             [(2, 3, f"{MISSING}{TOGETHER_WITH}line 7"), (7, 7, f"another call{TOGETHER_WITH}lines 2 to 3")],
-            "Something is missing between lines 2 and 3 and line 7 is wrong. With both changed, everything passes.",
+            "With something added between lines 2 and 3 and line 7 changed, everything passes.",
         ),
     ],
 )
@@ -107,7 +107,7 @@ def test_a_line_is_not_said_to_be_enough_where_something_is_missing_beside_it() 
     gap = CodeEdit(((start, start, "    keep(a)\n"),), 2, 3, MISSING, 2.0)
     said = blame(told([CodeChange((line, gap), SOURCE)], SOURCE))
     assert said == (
-        "Line 2 is wrong and something is missing between lines 2 and 3. With both changed, everything passes."
+        "With line 2 changed and something added between lines 2 and 3, everything passes."
     )
     other = found(4, "k(b)", "k(b) / 2", "another index").edits[0]
     lines = told([CodeChange((line, gap, other), SOURCE)], SOURCE)
