@@ -100,7 +100,7 @@ class LineFinder:
                 return Blame()
             found, says_why = self.find(exercise, failed, helpers, source, named)
             lines = [WrongLines(**asdict(each)) for each in told(found, source)]
-            if says_why and lines and lines[0].is_gap:  # what goes around an endless loop mends nothing
+            if says_why and lines and lines[0].is_gap:  # a line before a loop only keeps it from running
                 lines = []
             edits = found[0].edits if lines else ()
             one_mistake = bool(named) and len({each.what for each in edits}) == 1  # in several places
@@ -116,9 +116,10 @@ class LineFinder:
     def _named_apart(
         self, exercise: Exercise, helpers: Sequence[str], found: CodeChange
     ) -> list[NamedMistake]:
-        """Name the mistakes of an answer that is wrong in several places, each with all others mended.
+        """Name the mistakes of an answer that is wrong in several places.
 
-        Where that gives a NaN or an exception which the answer itself does not, the mends have made it.
+        Each place is tried as it is, with the others mended. A NaN or an exception that the answer itself
+        does not give comes from the mends, so then nothing is diagnosed.
         """
         named: dict[str, NamedMistake] = {}
         unknown: list[CodeEdit] = []
@@ -155,7 +156,7 @@ class LineFinder:
         """Return the changes of an answer's cell with which every check passes, the likeliest first.
 
         Where the known mistakes that were `named` seem to be, changes are tried first. The second value is
-        whether the answer ends in a way that says better than any change what is wrong.
+        whether the way the answer ends, such as a time-out, says more than the kind of a change would.
         """
         try:
             cell = Cell(source)

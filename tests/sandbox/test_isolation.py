@@ -334,13 +334,17 @@ def test_a_submission_has_one_deadline(attack: str, warm: WarmProcess) -> None:
     assert time.monotonic() - started < 10
 
 
-@pytest.mark.parametrize("before", ["", "for _ in range(3): os.fork()\n"])
-def test_a_loop_without_alarms_ends_by_the_kernels_count(
-    run: Run, before: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Code that switches its clocks off is stopped by the processor time it uses, not by the wall clock."""
+@pytest.fixture
+def no_wall_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave the end of a run to what the kernel counts, and keep the grace short."""
     monkeypatch.setattr("autograder.sandbox.run.WALL_FACTOR", 100.0)
     monkeypatch.setattr("autograder.sandbox.run.GRACE_SECONDS", 0.5)
+
+
+@pytest.mark.parametrize("before", ["", "for _ in range(3): os.fork()\n"])
+@pytest.mark.usefixtures("no_wall_clock")
+def test_a_loop_without_alarms_ends_by_the_kernels_count(run: Run, before: str) -> None:
+    """Code that switches its clocks off is stopped by the processor time it uses, not by the wall clock."""
     with pytest.raises(RunTimedOutError, match="processor time"):
         run.cell(f"{ALARMS_OFF}{before}while True: pass", 1)
 
@@ -357,12 +361,9 @@ def test_a_loop_without_alarms_ends_by_the_kernels_count(
         "    time.sleep(0.05 if 0.1 < (time.monotonic() - start) % 1 < 0.85 else 0)",
     ],
 )
-def test_what_waits_ends_when_its_time_is_over(
-    run: Run, waiting: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("no_wall_clock")
+def test_what_waits_ends_when_its_time_is_over(run: Run, waiting: str) -> None:
     """The kernel says how long a run neither computed nor waited in line for a processor."""
-    monkeypatch.setattr("autograder.sandbox.run.WALL_FACTOR", 100.0)
-    monkeypatch.setattr("autograder.sandbox.run.GRACE_SECONDS", 0.5)
     with pytest.raises(RunWaitedError, match="computed little"):
         run.cell(f"{ALARMS_OFF}{waiting}", 1)
 
