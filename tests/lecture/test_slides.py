@@ -207,6 +207,8 @@ class TestDeck:
         assert answer.is_visible()
         assert picture.is_visible()
         assert page.evaluate(LOOK)["out"] <= 1
+        moving = "[...document.querySelectorAll('.page, .page *')].filter((one) => getComputedStyle(one).transitionDuration !== '0s')"
+        assert page.evaluate(f"{moving}.map((one) => one.outerHTML.slice(0, 200))") == []  # a moving size cannot be fitted
         page.close()
 
     def test_columns_divide_no_sample_and_take_no_long_lines(self, browser: Browser, tmp_path: Path) -> None:
