@@ -1,6 +1,7 @@
 """Grades submissions of one course: one warm sandbox for any number of notebooks."""
 
 import ast
+import gc
 import hashlib
 import platform
 import time
@@ -173,7 +174,9 @@ def _oracle(course: Course, lesson: Lesson, key: bytes) -> tuple[Oracle, Results
     computing = f"{lesson_version(course, lesson.name)} {torch.__version__} {platform.machine()}"
     version = hashlib.sha256(computing.encode() + key).hexdigest()
     results = ResultsFile(course.results, lesson.name, version)
-    return Oracle(lesson, key, KeptResults(results)), results
+    oracle = Oracle(lesson, key, KeptResults(results))
+    gc.freeze()  # torch and the lessons stay: a collection need not go through them again and again
+    return oracle, results
 
 
 def _fixtures(lesson: Lesson) -> list[str]:

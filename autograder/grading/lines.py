@@ -228,9 +228,9 @@ def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None
 
     def further() -> Further:
         scripts = [script_edits(cell, right) for right in most_alike(exercise, cell)]
-        generic = generic_edits(cell)
         others = [each for each in chain(*scripts) if each.cost <= OF_ANOTHER]
-        single = [*parts[len(near) :], *others, *generic]
-        return Further(ranked(single), [*everywhere(ranked(generic), cell)], scripts)
+        generic = ranked(generic_edits(cell))
+        single = distinct([*ranked([*parts[len(near) :], *others]), *generic], cell.source)
+        return Further(single, [*everywhere(generic, cell)], scripts)
 
     return Plan(ranked(near), script, further, lambda edit: elsewhere(edit, cell), known)

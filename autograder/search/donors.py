@@ -8,7 +8,7 @@ a large part of a right answer could stand for much that is right in the student
 
 import ast
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 from functools import lru_cache
@@ -47,8 +47,19 @@ class Pairing:
     def renamed(self, node: ast.stmt) -> ast.stmt:
         """Return a statement of the right answer under the student's names; it is not to be changed."""
         if node not in self._renamed:
-            self._renamed[node] = _Renamer(self.names, self.attributes).visit(copy.deepcopy(node))
+            made = _rebuilt(node, self._in_their_words)
+            assert isinstance(made, ast.stmt)
+            self._renamed[node] = made
         return self._renamed[node]
+
+    def _in_their_words(self, node: ast.AST) -> ast.AST:
+        """Return a name, or an attribute of `self`, as the student calls it."""
+        match node:
+            case ast.Name(id=name) if self.names.get(name, name) != name:
+                return ast.Name(**{**vars(node), "id": self.names[name]})
+            case ast.Attribute(value=ast.Name(id="self"), attr=name) if name in self.attributes:
+                return ast.Attribute(**{**vars(node), "attr": self.attributes[name]})
+        return node
 
     def name(self, names: dict[str, str], attributes: dict[str, str]) -> None:
         """Take over other names."""
@@ -124,26 +135,34 @@ def _variables(function: Function) -> list[str]:
 
 def _written_out(function: Function, name: str) -> Function:
     """Return a function without a variable: its value stands wherever it was used."""
-    made = copy.deepcopy(function)
-    for each in _statements(made):
-        if isinstance(each, ast.Assign) and name in {getattr(one, "id", "") for one in _targets(each)}:
-            names = [getattr(one, "id", "") for one in _targets(each)]
-            value = each.value
-            if isinstance(each.targets[0], ast.Tuple):
-                value = ast.Subscript(value, ast.Constant(names.index(name)), ast.Load())
-            if len(names) == 1 or all(one in ("_", name) for one in names):
-                _drop(made, each)
-            _WriteOut(name, value).visit(made)
-            break
+    assigned = [each for each in _statements(function) if isinstance(each, ast.Assign)]
+    given = next(each for each in assigned if name in {getattr(one, "id", "") for one in _targets(each)})
+    names = [getattr(one, "id", "") for one in _targets(given)]
+    value = given.value
+    if isinstance(given.targets[0], ast.Tuple):
+        value = ast.Subscript(value, ast.Constant(names.index(name)), ast.Load())
+    needless = all(one in ("_", name) for one in names) and not _is_alone(function, given)
+
+    def exchange(node: ast.AST) -> ast.AST | None:
+        if needless and node is given:
+            return None
+        return (
+            value
+            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+            else node
+        )
+
+    made = _rebuilt(function, exchange)
+    assert isinstance(made, Function)
     return made
 
 
-def _drop(function: Function, statement: ast.stmt) -> None:
-    for node in ast.walk(function):
-        for block in ("body", "orelse", "finalbody"):
-            statements = getattr(node, block, None)
-            if isinstance(statements, list) and statement in statements and len(statements) > 1:
-                statements.remove(statement)
+def _is_alone(function: Function, statement: ast.stmt) -> bool:
+    """Return whether a statement is the only one of its block."""
+    blocks = (
+        getattr(each, name, None) for each in ast.walk(function) for name in ("body", "orelse", "finalbody")
+    )
+    return any(block == [statement] for block in blocks)
 
 
 def functions_alike(cell: Cell, right: Cell) -> Iterator[tuple[Function, Function]]:
@@ -223,10 +242,12 @@ def _aligned(pairing: Pairing) -> list[tuple[int, int]]:
     """Return the pairs of statements, in one order in both, that are most alike all together."""
     mine = [_tokens(_header(each)) for each in pairing.mine]
     right = [_tokens(_header(pairing.renamed(each))) for each in pairing.right]
-    kinds = [[type(one) is type(two) for two in pairing.right] for one in pairing.mine]
     best = [[0.0] * (len(right) + 1) for _ in range(len(mine) + 1)]
     alike = [
-        [_alike(one, two) if kinds[i][j] else 0.3 * _alike(one, two) for j, two in enumerate(right)]
+        [
+            _alike(one, two) if type(pairing.mine[i]) is type(pairing.right[j]) else 0.0
+            for j, two in enumerate(right)
+        ]
         for i, one in enumerate(mine)
     ]
     for i in range(len(mine) - 1, -1, -1):
@@ -468,33 +489,24 @@ def _smallest(cell: Cell, mine: ast.expr, right: ast.expr) -> Iterator[CodeEdit]
     yield from (_replaced(cell, *part) for part in parts(mine, right))
 
 
-class _Renamer(ast.NodeTransformer):
-    """Gives names and attributes of `self` the student's words for them."""
+def _rebuilt(node: ast.AST, exchange: Callable[[ast.AST], ast.AST | None]) -> ast.AST:
+    """Return a part of a program with nodes exchanged, or left out of their lists; the others are not copied.
 
-    def __init__(self, names: dict[str, str], attributes: dict[str, str]) -> None:
-        self._names, self._attributes = names, attributes
-
-    def visit_Name(self, node: ast.Name) -> ast.Name:
-        """Rename a variable."""
-        node.id = self._names.get(node.id, node.id)
-        return node
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.Attribute:
-        """Rename an attribute of `self`."""
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == "self":
-            node.attr = self._attributes.get(node.attr, node.attr)
-        return node
+    What is the same in many forms of a right answer is then written out and compared once.
+    """
+    new: dict[str, object] = {}
+    for name, value in ast.iter_fields(node):
+        if isinstance(value, list):
+            parts = [_exchanged(each, exchange) for each in value]
+            if any(part is not each for part, each in zip(parts, value, strict=True)):
+                new[name] = [part for part in parts if part is not None]
+        elif (part := _exchanged(value, exchange)) is not value:
+            new[name] = part
+    return type(node)(**{**vars(node), **new}) if new else node
 
 
-class _WriteOut(ast.NodeTransformer):
-    """Puts the value of a variable in its place."""
-
-    def __init__(self, name: str, value: ast.expr) -> None:
-        self._name, self._value = name, value
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        """Exchange the variable where it is used."""
-        if node.id == self._name and isinstance(node.ctx, ast.Load):
-            return copy.deepcopy(self._value)
-        return node
+def _exchanged(value: object, exchange: Callable[[ast.AST], ast.AST | None]) -> object:
+    if not isinstance(value, ast.AST):
+        return value
+    new = exchange(value)
+    return _rebuilt(value, exchange) if new is value else new

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations, permutations
 from typing import Final
 
-from coursework.edits.cell import Cell, CodeEdit, callee
+from coursework.edits.cell import LOOSE, Cell, CodeEdit, callee
 
 SIBLINGS: Final = tuple(
     tuple(line.split())
@@ -124,6 +124,9 @@ FUNCTIONS: Final = (
     ("{}[1:]", "one slice more"), ("{}[:, :-1]", "one slice more"), ("{}[:, 1:]", "one slice more"),
     ("{}[::-1]", "another order"),
 )  # fmt: skip
+LOOSE_FORMS: Final = frozenset(
+    form for form, _ in FUNCTIONS if isinstance(ast.parse(form.format("x"), mode="eval").body, LOOSE)
+)
 SHAPES: Final = frozenset({"view", "reshape", "permute", "expand", "repeat"})
 MOST_ARGUMENTS: Final = 4
 MOST_COMBINED: Final = 5  # variables that an expression is combined with
@@ -318,16 +321,17 @@ def _wrapped(cell: Cell, node: ast.expr) -> Iterator[CodeEdit]:
         return
     if not isinstance(getattr(node, "ctx", ast.Load()), ast.Load):
         return
-    text = f"({cell.text(node)})" if isinstance(node, (ast.BinOp, ast.Compare)) else cell.text(node)
+    text = f"({ast.unparse(node)})" if isinstance(node, (ast.BinOp, ast.Compare)) else ast.unparse(node)
     near = 3.0 if isinstance(node, (ast.BinOp, ast.Call)) else 3.2
     value = isinstance(parent, (ast.Assign, ast.Return, ast.BinOp, ast.Call, ast.keyword, ast.Compare))
+    bare = cell.may_be_bare(node)
     for rank, (form, what) in enumerate(METHODS):
-        new = ast.parse(form.format(text), mode="eval").body
-        yield cell.edit(node, new, what, near + 0.04 * rank + (0 if value else 1.0))
+        yield cell.edit(node, form.format(text), what, near + 0.04 * rank + (0 if value else 1.0))
     if value and isinstance(node, (ast.Name, ast.Call, ast.Attribute)):
         yield from _combined(cell, node, text)
     for rank, (form, what) in enumerate(FUNCTIONS):
-        new = ast.parse(form.format(text), mode="eval").body
+        new = form.format(text)
+        new = f"({new})" if form in LOOSE_FORMS and not bare else new
         yield cell.edit(node, new, what, near + 0.1 + 0.04 * rank + (0 if value else 1.0))
 
 
@@ -336,7 +340,8 @@ def _combined(cell: Cell, node: ast.expr, text: str) -> Iterator[CodeEdit]:
     for rank, name in enumerate(cell.names_in_scope(node)[:MOST_COMBINED]):
         if name != text:
             for place, sign in enumerate("-+*/&"):
-                new = ast.parse(f"{text} {sign} {name}", mode="eval").body
+                new = f"{text} {sign} {name}"
+                new = new if cell.may_be_bare(node) else f"({new})"
                 yield cell.edit(node, new, "one operand more", 2.7 + 0.1 * rank + 0.05 * place)
 
 

@@ -63,6 +63,8 @@ class Cell:
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
         self.parents: dict[ast.AST, ast.AST] = {}
         self.nodes: list[ast.AST] = []
+        self._attributes: dict[ast.ClassDef, list[str]] = {}  # those of `self`
+        self._assigned: dict[ast.AST, list[tuple[str, int]]] = {}  # variables of functions, with lines
         self._walk(self.tree)
 
     def _walk(self, node: ast.AST) -> None:
@@ -160,15 +162,21 @@ class Cell:
     def _add_assigned(self, function: ast.AST, node: ast.AST, found: dict[str, None]) -> None:
         line = getattr(node, "lineno", 0)
         looped = any(isinstance(each, (ast.For, ast.While)) for each in self.ancestors(node))
-        for each in ast.walk(function):
-            if is_set(each) and (looped or each.lineno < line):
-                found[each.id] = None
+        if function not in self._assigned:
+            self._assigned[function] = [(each.id, each.lineno) for each in ast.walk(function) if is_set(each)]
+        found |= dict.fromkeys(name for name, set_in in self._assigned[function] if looped or set_in < line)
 
     def attributes_of_self(self, node: ast.AST) -> list[str]:
         """Return the attributes that the class around a node gives to `self`."""
         around = self.class_of(node)
         if around is None:
             return []
+        if around not in self._attributes:
+            self._attributes[around] = self._attributes_in(around)
+        return self._attributes[around]
+
+    @staticmethod
+    def _attributes_in(around: ast.ClassDef) -> list[str]:
         found: dict[str, None] = {}
         for each in ast.walk(around):
             if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store) and is_self(each.value):
@@ -182,7 +190,7 @@ class Cell:
     def replaced(self, node: ast.expr, new: ast.expr | str) -> Change:
         """Return the change that puts another expression in the place of a node, in brackets if need be."""
         text = new if isinstance(new, str) else ast.unparse(new)
-        bare = self._may_be_bare(node)
+        bare = self.may_be_bare(node)
         number = isinstance(new, ast.Constant) and isinstance(self.parents.get(node), ast.Attribute)
         if number or (isinstance(new, LOOSE) and not bare):
             text = f"({text})"
@@ -190,7 +198,7 @@ class Cell:
             text = text.removeprefix("(").removesuffix(")")
         return (*self.span(node), text)
 
-    def _may_be_bare(self, node: ast.expr) -> bool:
+    def may_be_bare(self, node: ast.expr) -> bool:
         """Return whether the place of a node is one where no operator can reach into it."""
         parent = self.parents.get(node)
         if isinstance(parent, ast.Call):
