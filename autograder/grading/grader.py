@@ -32,7 +32,7 @@ from autograder.submissions.align import Aligned, align, empty
 from autograder.submissions.released import released_notebook
 
 # Of the time that one notebook gets, to look for lines: a class shall take little longer than without.
-IN_A_CLASS: Final = 0.25
+IN_A_CLASS: Final = 0.15
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,11 @@ def _variables(function: Function) -> list[str]:
 def _written_out(function: Function, name: str) -> Function:
     """Return a function without a variable: its value stands wherever it was used."""
     assigned = [each for each in _statements(function) if isinstance(each, ast.Assign)]
-    given = next(each for each in assigned if name in {getattr(one, "id", "") for one in _targets(each)})
+    given = next(
+        (each for each in assigned if name in {getattr(one, "id", "") for one in _targets(each)}), None
+    )
+    if given is None:  # it was left out together with another one
+        return function
     names = [getattr(one, "id", "") for one in _targets(given)]
     value = given.value
     if isinstance(given.targets[0], ast.Tuple):
