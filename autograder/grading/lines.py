@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Sequence, Set
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from typing import Final
@@ -162,18 +161,11 @@ class LineFinder:
             cell = Cell(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return [], True
-        with ExitStack() as opened:
-            runs: list[Run] = []  # one to try changes in, and another to prove them, when there is any
-
-            def run(number: int) -> Run:
-                while len(runs) <= number:
-                    runs.append(opened.enter_context(self.warm.run(self.deadline)))
-                return runs[number]
-
+        with self.warm.run(self.deadline) as run:
             world = World(
-                lambda: self._probe(run(0), exercise, helpers),
-                lambda changed: self._prove(run(1), exercise, [*helpers, changed]),
-                lambda: sum(each.seconds for each in runs),
+                lambda: self._probe(run, exercise, helpers),
+                lambda changed: self._prove(run, exercise, [*helpers, changed]),
+                lambda: run.seconds,
             )
             search = Search(self.oracle, exercise, world, failed, self.seconds)
             return search.find(source, lambda line: _plan(cell, exercise, named, line)), search.says_why
@@ -231,6 +223,6 @@ def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None
         others = [each for each in chain(*scripts) if each.cost <= OF_ANOTHER]
         generic = ranked(generic_edits(cell))
         single = distinct([*ranked([*parts[len(near) :], *others]), *generic], cell.source)
-        return Further(single, [*everywhere(generic, cell)], scripts)
+        return Further(single, [*everywhere(generic, cell)], [script, *scripts])
 
-    return Plan(ranked(near), script, further, lambda edit: elsewhere(edit, cell), known)
+    return Plan(ranked(near), further, lambda edit: elsewhere(edit, cell), known)

@@ -23,7 +23,7 @@ from autograder.model.exercise import Check, Exercise, TestInput
 from autograder.sandbox.run import Probe, Request
 from autograder.search.distance import ENDED, RIGHT, distance, is_nearer
 from coursework.edits.cell import MISSING, CodeEdit
-from coursework.edits.places import MARGIN, MOST_AFTER, CodeChange, combined
+from coursework.edits.places import MARGIN, MOST_AFTER, CodeChange, combined, vagueness
 from coursework.engine.describe import Comparison
 from coursework.engine.observation import Raised
 from coursework.engine.observe import observed
@@ -50,7 +50,10 @@ Question = tuple[Check, TestInput]
 
 @dataclass(frozen=True)
 class Further:
-    """What is tried of an answer later: single edits, those that are `alike` together, and more scripts."""
+    """What is tried of an answer later: single edits, those that are `alike` together, and scripts.
+
+    The edits of a script make the answer right together.
+    """
 
     single: Sequence[CodeEdit]
     alike: Sequence[tuple[CodeEdit, ...]]
@@ -59,14 +62,13 @@ class Further:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is tried of an answer: edits that are `near` and a `script` first, those that are `further` later.
+    """What is tried of an answer: edits that are `near` first, those that are `further` later.
 
-    The edits of a script make the answer right together. `alike` gives, of an edit that made it right, those
-    that do the same elsewhere. `known` are the lines in which each of several known mistakes seems to be.
+    `alike` gives, of an edit that made it right, those that do the same elsewhere. `known` are the lines in
+    which each of several known mistakes seems to be.
     """
 
     near: Sequence[CodeEdit]
-    script: Sequence[CodeEdit]
     further: Callable[[], Further]
     alike: Callable[[CodeEdit], Sequence[CodeEdit]] = lambda _: ()
     known: Sequence[set[int]] = ()
@@ -114,11 +116,10 @@ class Search:
         """Return the changes with which every check passes, the likeliest first; none if none was found.
 
         The plan may depend on the line in which the answer raises an exception. First the edits that are near
-        are tried one by one, then the script, without those of its edits that it can do without. What that
-        gives counts if none of the edits that are further passes, and none of those of them that are alike
-        together; after it come the scripts of other right answers. Where several known mistakes seem to be,
-        edits are tried one by one and in pairs before that. At the end, any edits are tried in pairs,
-        beginning with those that bring a result nearer to what is right.
+        are tried one by one; where several known mistakes seem to be, edits one by one and in pairs; then the
+        edits that are further, and those of them that are alike together. After them come the scripts, first
+        that of the model answer, without those of their edits that they can do without. At the end, any edits
+        are tried in pairs, beginning with those that bring a result nearer to what is right.
         """
         found: list[CodeChange] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
@@ -126,13 +127,12 @@ class Search:
                 tried = plan(self._raised.line if self._raised else None)
                 found += self._singles(source, [(each,) for each in tried.near])
                 if not found and not self._is_over():
-                    together = self._least(source, tried.script)
                     further = tried.further()
                     edits = sorted([*tried.near, *further.single], key=lambda each: each.cost)
                     found += self._where_known(source, edits, tried.known)
                     if not found:
                         single = [(each,) for each in further.single]
-                        found += self._singles(source, [*single, *further.alike]) or together
+                        found += self._singles(source, [*single, *further.alike])
                     for script in further.scripts:
                         found += [] if found else self._least(source, script)
                     found += [] if found else self._pair(source, self._beside_halves(edits))
@@ -169,7 +169,7 @@ class Search:
             if dear or start > last or self._is_over(SHARE_OF_SINGLES):
                 break
             for change in self._survivors(changes[start : start + BATCH]):
-                if self._is_proved(change):
+                if not any(_is_told_by(each, change) for each in found) and self._is_proved(change):
                     found.append(change)
                     last = min(last, start + MOST_AFTER)
         return found
@@ -217,6 +217,7 @@ class Search:
 
     def _is_proved(self, change: CodeChange) -> bool:
         self.proved += 1
+        self._close()  # it is the run's only fork while it lives
         proved = self.proved <= MOST_PROVED and self._world.prove(change.source)
         if not proved and len(change.edits) == 1:
             self._alone.add(change.edits[0])
@@ -314,11 +315,20 @@ class Search:
         if self._probe is not None:
             with suppress(RunEndedError):
                 self._probe.close()
+            self._probe = None
 
 
 def _magnitude(seconds: float) -> int:
     """Return how often a time has to be quartered to be a millisecond or less."""
     return max(0, math.ceil(math.log(max(seconds, 1e-9) / 0.001, 4)))
+
+
+def _is_told_by(found: CodeChange, other: CodeChange) -> bool:
+    """Return whether a change that was found says as much of one place as another change would."""
+    if len(found.edits) > 1 or len(other.edits) > 1:
+        return False
+    one, two = found.edits[0], other.edits[0]
+    return (one.first, one.last) == (two.first, two.last) and vagueness(one) <= vagueness(two)
 
 
 def _places(edits: Sequence[CodeEdit]) -> int:

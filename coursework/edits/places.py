@@ -96,7 +96,9 @@ def told(found: Sequence[CodeChange], source: str) -> list[Told]:
         return [] if _goes_around(edits) else _all_wrong(edits, lines)
     near = [each.edits[0] for each in found if len(each.edits) == 1 and each.cost <= found[0].cost + BESIDE]
     near = _last_gaps(near)
-    places = list({(each.first, each.last): each for each in sorted(near, key=_vague, reverse=True)}.values())
+    places = list(
+        {(each.first, each.last): each for each in sorted(near, key=vagueness, reverse=True)}.values()
+    )
     if len(places) > MOST_PLACES:
         added = {edit.changes[0][2].replace(_replaced(edit, source), "") for edit in places}
         if len(added) > 1:
@@ -127,7 +129,7 @@ def _last_gaps(edits: Sequence[CodeEdit]) -> list[CodeEdit]:
     return [each for each in edits if each.what != MISSING or last[each.changes[0][2].strip()] is each]
 
 
-def _vague(edit: CodeEdit) -> int:
+def vagueness(edit: CodeEdit) -> int:
     """Return how little the kind of a change says: of two in one place, the other is told."""
     return (edit.what in VAGUE) + (edit.what == "another statement")
 
