@@ -24,6 +24,7 @@ from coursework.instant.exercises import (
     notebook_file,
     saved_cells,
 )
+from coursework.instant.sources import note_text
 
 FAILED = (
     "The last run of this cell ended with {what}, so `{name}` is still what an earlier run defined. "
@@ -132,6 +133,7 @@ class CellRuns:
             self._within = problem
             return
         bound = set[str]() if magic_that_drops(self.source) else names_bound(self.source)
+        note_text(self.source, (self.names[name] for name in bound & self.names.keys()))
         for name in bound & self.lacking.keys() if problem is None else ():
             del self.lacking[name]
         for each in self.exercises:

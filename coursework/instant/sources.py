@@ -4,22 +4,41 @@ import ast
 import contextlib
 import linecache
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from types import ModuleType
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import CodeType, ModuleType
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
-from coursework.cells import names_bound, without_magics
+from coursework.cells import below_magic, names_bound, without_magics
 from coursework.instant.exercises import PublicExercise, every_exercise
 
 ORDINARY = "Write this exercise with ordinary tensor operations."
+WITHOUT_FILE: Final = ("<timed exec>", "<string>")  # what IPython calls the code below `%%time` and `%%prun`
+
+
+_without_file: WeakKeyDictionary[CodeType, str] = WeakKeyDictionary()
 
 
 def cell_of(answer: Any) -> str:
     """Return the text of the cell that a function or class was written in, "" if it is not known."""
+    code = _code_of(answer)
+    if code is None or not of_a_cell(code.co_filename):
+        return _without_file.get(code, "") if code else ""
+    return "".join(linecache.getlines(code.co_filename))
+
+
+def note_text(source: str, values: Iterable[Any]) -> None:
+    """Keep the text of a cell for what it defined: `%%time` and `%%prun` run it without a file's name."""
+    for code in map(_code_of, values):
+        if code is not None and code.co_filename in WITHOUT_FILE:
+            _without_file[code] = below_magic(source)
+
+
+def _code_of(answer: Any) -> CodeType | None:
+    """Return the code of a function, or of a class's first one."""
     functions: Sequence[Any] = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
     codes = (getattr(function, "__code__", None) for function in functions)
-    code = next(filter(None, codes), None)
-    return "".join(linecache.getlines(code.co_filename)) if code and of_a_cell(code.co_filename) else ""
+    return next((code for code in codes if isinstance(code, CodeType)), None)
 
 
 def of_a_cell(file: str) -> bool:

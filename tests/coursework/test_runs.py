@@ -506,6 +506,18 @@ def test_an_answer_below_a_magic_is_the_cells_own(tmp_path: Path, magic: str) ->
         assert "The last run of this cell ended with a ValueError" in told.replace("`", "")
 
 
+@pytest.mark.parametrize("magic", ["%%time", "%%prun -q"])
+def test_the_text_below_a_magic_is_read_as_grading_reads_it(lab: Lab, magic: str) -> None:
+    """IPython runs it without a file's name; what may not be imported is found, and a class is read as well."""
+    softmax = "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, keepdim=True)).exp()\n    return e / e.sum(dim, keepdim=True)"
+    lab("softmax", f"{magic}\n{softmax}")
+    assert "Right on all" in said(lab("new", "check(softmax)"))
+    lab("softmax", f"{magic}\nimport ctypes\n{softmax}")
+    told = said(lab("new", "check(softmax)"))
+    assert "no points" in told
+    assert "imports ctypes" in told.replace("`", "")
+
+
 def test_a_magic_that_keeps_nothing_is_named(tmp_path: Path) -> None:
     """By `check` and `hand_in`, the first time and where an earlier run has left the name."""
     source = f"%%timeit -n1 -r1\n{SCORES}"
