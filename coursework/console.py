@@ -1,9 +1,14 @@
-"""Prints text in lines short enough for JupyterLab, which breaks a longer one even inside a word."""
+"""Text for people: its first letter, and lines that JupyterLab does not break inside a word."""
 
 import textwrap
 from typing import Final, Self
 
 WIDTH: Final = 88  # characters that an output holds in a window 1280 pixels wide, the file browser open
+
+
+def with_capital(text: str) -> str:
+    """Return a text that begins with a capital, and is otherwise as it was."""
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def wrapped(text: str, indent: str = "", width: int = WIDTH) -> str:

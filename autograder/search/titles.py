@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from autograder.model.report import BY_CHANGE, NamedMistake
+from coursework.console import with_capital
 from coursework.edits.cell import Cell, CodeEdit, callee
 from coursework.edits.places import VAGUE, Told
 
@@ -108,7 +109,7 @@ def _mistake(edit: CodeEdit, cell: Cell) -> tuple[str, str, str] | None:
                 words = "A function is the wrong one here"  # which one, only the change says
             said = words.format(part=part, call=call)
             slug = "-".join(re.findall(r"[a-z0-9]+", edit.what.lower()))
-            return f"{BY_CHANGE}{slug}", f"{said[0].upper()}{said[1:]}", hint
+            return f"{BY_CHANGE}{slug}", with_capital(said), hint
     return None
 
 

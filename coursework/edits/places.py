@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from coursework.console import with_capital
 from coursework.edits.cell import MISSING, OUT, CodeEdit
 
 # What follows the kind of change in `what`, where there is more than one place.
@@ -186,10 +187,6 @@ def blame(lines: Sequence[Place] | None, everything: str = "everything") -> str:
         kind = f"{first.kind} in {first.place}"
         if THESE in first.kind:
             kind = first.kind.replace(THESE, first.place)
-        said = f"{_begun(everything)} passes {which}{kind}."
+        said = f"{with_capital(everything)} passes {which}{kind}."
     also = " or ".join(each.place for each in lines[1:])
     return f"{said} A change {'' if lines[-1].is_gap else 'in '}{also} would do as well." if also else said
-
-
-def _begun(sentence: str) -> str:
-    return f"{sentence[:1].upper()}{sentence[1:]}"

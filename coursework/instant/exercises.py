@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from coursework.cells import defines, digest_of, names_bound
+from coursework.console import with_capital
 from coursework.example_files import document, lessons
 
 NO_POINTS = "Grading gives no points for this."
@@ -66,7 +67,7 @@ class PublicExercise:
     def unwritten(self) -> str:
         """What to say where the exercise is not written yet: how to go on."""
         if not self.stand_in:
-            title = f"{self.title[:1].upper()}{self.title[1:]}"
+            title = with_capital(self.title)
             return f"{title}: not filled in, or its `raise` line is still there. Nothing below needs it."
         return (
             f'`{self.name}` is not written yet. Write it, or run `skip("{self.name}")` to go on without it.'

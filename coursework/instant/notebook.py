@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from coursework.cells import digest_of
+from coursework.console import with_capital
 from coursework.engine.compare import with_article
 from coursework.engine.observation import Observation
 from coursework.instant.exercises import (
@@ -267,7 +268,7 @@ def wrong_all_the_same(exercise: PublicExercise, names: Mapping[str, Any]) -> st
     card = card_for(exercise.id, names) if exercise.excludes else None
     if card is None or card.passed or card.mark != WRONG:
         return ""
-    return f"{card.headline[:1].upper()}{card.headline[1:]} {card.title}".strip()
+    return f"{with_capital(card.headline)} {card.title}".strip()
 
 
 def excluded_means(exercise: PublicExercise, names: Mapping[str, Any]) -> str:

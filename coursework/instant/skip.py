@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-from coursework.console import say
+from coursework.console import say, with_capital
 from coursework.instant.exercises import PublicExercise
 from coursework.instant.notebook import exercise_named, meant, name_of, runs_of
 
@@ -39,7 +39,7 @@ def _skip(name: Any, names: dict[str, Any]) -> None:
         say(UNKNOWN.format(name=name, meant=meant(name).replace("`", "'")))
         return
     if not exercise.stand_in:
-        say(NOTHING.format(title=f"{exercise.title[:1].upper()}{exercise.title[1:]}"))
+        say(NOTHING.format(title=with_capital(exercise.title)))
         return
     stand_in = made(exercise)
     names[exercise.name] = stand_in

@@ -1,6 +1,7 @@
 """The search tries a change once, and goes on to others where one does not hold."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from conftest import ROOT
@@ -33,7 +34,7 @@ def test_what_fails_its_proof_alone_is_not_proved_again_in_pairs(monkeypatch: py
     monkeypatch.setattr(Search, "_distances", distances)
     world = World(lambda: pytest.fail("no process is needed"), prove, lambda: 0.0)
     search = Search(Oracle(lesson, b"key"), exercise, world, {exercise.checks[0].id}, 100.0)
-    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, *PAIR], [], lambda: Further([], [], [])))
+    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, *PAIR], lambda: Further([], [], [])))
     assert list(found.edits) == PAIR
     assert len(proved) == len(set(proved)) == 2 < MOST_PROVED
 
@@ -54,6 +55,33 @@ def test_only_some_of_many_checks_that_failed_are_asked_before_a_change_is_tried
     world = World(lambda: pytest.fail("no process is needed"), lambda _: True, lambda: 0.0)
     failed = {check.id for check in exercise.checks}
     search = Search(Oracle(lesson, b"key"), exercise, world, failed, 100.0)
-    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, PAIR[0]], [], lambda: Further([], [], [])))
+    (found,) = search.find(SOURCE, lambda _: Plan([REFUTED, PAIR[0]], lambda: Further([], [], [])))
     assert list(found.edits) == PAIR[:1]
     assert len(asked[SOURCE]) == MOST_ASKED < len(failed) == len(asked[right])
+
+
+def test_another_change_of_a_place_is_proved_only_if_it_says_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To prove a change runs every check, and students read of one change in a place."""
+    lesson = load_lesson(Course(ROOT), "03_attention")
+    exercise = lesson["scaled-dot-product-attention"]
+    proved: list[str] = []
+
+    def distances(_search: Search, cells: list[str], _question: object) -> Iterator[float]:
+        for cell in cells:
+            yield 1.0 if cell == SOURCE else RIGHT
+
+    def prove(cell: str) -> bool:
+        proved.append(cell)
+        return True
+
+    monkeypatch.setattr(Search, "_distances", distances)
+    world = World(lambda: pytest.fail("no process is needed"), prove, lambda: 0.0)
+    search = Search(Oracle(lesson, b"key"), exercise, world, {exercise.checks[0].id}, 100.0)
+    start, end, _ = REFUTED.changes[0]
+    told = [
+        replace(REFUTED, changes=((start, end, str(number)),), what=what)
+        for number, what in enumerate(("another expression", "another expression", "another number", "another sign"), 5)
+    ]
+    found = search.find(SOURCE, lambda _: Plan(told, lambda: Further([], [], [])))
+    assert [each.edits[0].what for each in found] == ["another expression", "another number"]
+    assert len(proved) == len(found)
