@@ -19,7 +19,7 @@ from autograder.model.report import BY_CHANGE, ExerciseReport, NamedMistake, Out
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import Probe, Run
 from autograder.search.differences import difference
-from autograder.search.donors import donor_edits, script_edits
+from autograder.search.donors import NEAR, Donor
 from autograder.search.right_answers import most_alike
 from autograder.search.search import Further, Plan, Search, World
 from autograder.search.suspects import KNOWN, lines_of_mistake
@@ -32,7 +32,6 @@ from coursework.source_rules import first_refusal
 
 KEPT: Final = 1000  # results: in a class, answers recur to the letter
 RUNS: Final = "runs"  # what is told of a cell that raised
-NEAR: Final = 1.5  # what a part of the model answer may cost to be tried before all else
 OF_ANOTHER: Final = 2.2  # what a part of another right answer may cost alone: more would be half an answer
 PREPARE_SECONDS: Final = 5.0  # of processor time, for the cells before an answer
 
@@ -214,15 +213,16 @@ def _plan(cell: Cell, exercise: Exercise, named: Set[str], raised_at: int | None
         likelier = steered(steered(edits, set().union(*known), KNOWN), behind, RAISED)
         return distinct(without_haste(likelier, cell), cell.source)
 
-    single, script = donor_edits(cell, Cell(exercise.answer))
-    parts = distinct(single, cell.source)
+    answer = Donor(cell, Cell(exercise.answer))
+    parts = distinct(answer.in_place(), cell.source)
     near = [each for each in parts if each.cost <= NEAR]
 
     def further() -> Further:
-        scripts = [script_edits(cell, right) for right in most_alike(exercise, cell)]
+        scripts = [Donor(cell, right).script for right in most_alike(exercise, cell)]
         others = [each for each in chain(*scripts) if each.cost <= OF_ANOTHER]
         generic = ranked(generic_edits(cell))
-        single = distinct([*ranked([*parts[len(near) :], *others]), *generic], cell.source)
-        return Further(single, [*everywhere(generic, cell)], [script, *scripts])
+        brought_in = ranked([*parts[len(near) :], *answer.anywhere(), *others])
+        single = distinct([*brought_in, *generic], cell.source)
+        return Further(single, [*everywhere(generic, cell)], [answer.script, *scripts])
 
     return Plan(ranked(near), further, lambda edit: elsewhere(edit, cell), known)

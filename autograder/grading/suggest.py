@@ -19,7 +19,7 @@ from autograder.judge.oracle import Oracle, judge_check
 from autograder.model.attempt import Attempt
 from autograder.model.exercise import Check, Edit, Exercise, Mistake
 from autograder.model.report import ExerciseReport
-from autograder.search.donors import donor_edits
+from autograder.search.donors import Donor
 from coursework.edits.cell import MISSING, Cell, CodeEdit, distinct
 from coursework.edits.generic import everywhere, generic_edits
 from coursework.edits.places import blame
@@ -153,8 +153,9 @@ def _changes(answer: Cell, wrong: Sequence[str]) -> Iterator[CodeEdit]:
     """Yield what may be changed in the model answer: parts of wrong answers are brought in, then all else."""
     for source in wrong:
         with suppress(SyntaxError, ValueError, RecursionError):
-            single, _ = donor_edits(answer, Cell(source))
-            yield from _also_everywhere(distinct(single, answer.source), answer)
+            donor = Donor(answer, Cell(source))
+            parts = distinct([*donor.in_place(), *donor.anywhere()], answer.source)
+            yield from _also_everywhere(parts, answer)
     yield from _also_everywhere(generic_edits(answer), answer)
 
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from autograder.model.errors import StaleEditError
 from autograder.model.exercise import Exercise, Mistake
-from autograder.search.donors import functions_alike, paired
+from autograder.search.pairing import functions_alike, paired
 from coursework.edits.cell import Cell
 
 KNOWN: Final = 0.8  # how much less a change costs where a known mistake is

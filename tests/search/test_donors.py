@@ -5,7 +5,7 @@ import ast
 import pytest
 
 from autograder.search import donors
-from autograder.search.donors import donor_edits
+from autograder.search.donors import Donor
 from coursework.edits.cell import MISSING, Cell, CodeEdit
 
 RIGHT = """\
@@ -18,7 +18,8 @@ def softmax(x, dim=-1):
 
 def edits(mine: str, right: str = RIGHT) -> tuple[list[CodeEdit], list[CodeEdit]]:
     """Return the edits for a student's cell."""
-    return donor_edits(Cell(mine), Cell(right))
+    donor = Donor(Cell(mine), Cell(right))
+    return [*donor.in_place(), *donor.anywhere()], donor.script
 
 
 def test_the_smallest_part_that_differs_is_exchanged() -> None:

@@ -10,7 +10,7 @@ from conftest import ROOT
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
 from autograder.model.exercise import Exercise, Lesson
-from autograder.search.donors import donor_edits
+from autograder.search.donors import Donor
 from coursework.edits.cell import MISSING, Cell, CodeEdit
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.values import label
@@ -137,9 +137,9 @@ def test_edits_of_every_answer_are_python_and_tell_no_code(lesson: Lesson, exerc
     for mistake in exercise.mistakes[:2]:
         source = mistake.apply(exercise.answer)
         cell = Cell(source)
-        single, script = donor_edits(cell, right)
+        donor = Donor(cell, right)
         lines = source.count("\n") + 1
-        edits = [*generic_edits(cell), *single, *script]
+        edits = [*generic_edits(cell), *donor.in_place(), *donor.anywhere()]
         for edit in edits[:: len(edits) // 400 + 1]:
             ast.parse(edit.apply(source))
             assert 1 <= edit.first <= edit.last <= lines + 1
