@@ -1,4 +1,4 @@
-"""Text for people: its first letter, and lines that JupyterLab does not break inside a word."""
+"""Formats text for notebooks: capital letters, and lines that JupyterLab does not break inside a word."""
 
 import textwrap
 from typing import Final, Self
@@ -7,7 +7,7 @@ WIDTH: Final = 88  # characters that an output holds in a window 1280 pixels wid
 
 
 def with_capital(text: str) -> str:
-    """Return a text that begins with a capital, and is otherwise as it was."""
+    """Return a text with its first letter capitalised."""
     return f"{text[:1].upper()}{text[1:]}"
 
 

@@ -1,7 +1,6 @@
 """Grades submissions of one course: one warm sandbox for any number of notebooks."""
 
 import ast
-import gc
 import hashlib
 import platform
 import time
@@ -31,7 +30,7 @@ from autograder.storage.course_key import lesson_key
 from autograder.submissions.align import Aligned, align, empty
 from autograder.submissions.released import released_notebook
 
-# Of the time that one notebook gets, to look for lines: a class shall take little longer than without.
+# The share of the search time under `check` that each answer gets in a class: a class is to take little longer.
 IN_A_CLASS: Final = 0.15
 
 
@@ -174,9 +173,7 @@ def _oracle(course: Course, lesson: Lesson, key: bytes) -> tuple[Oracle, Results
     computing = f"{lesson_version(course, lesson.name)} {torch.__version__} {platform.machine()}"
     version = hashlib.sha256(computing.encode() + key).hexdigest()
     results = ResultsFile(course.results, lesson.name, version)
-    oracle = Oracle(lesson, key, KeptResults(results))
-    gc.freeze()  # torch and the lessons stay: a collection need not go through them again and again
-    return oracle, results
+    return Oracle(lesson, key, KeptResults(results)), results
 
 
 def _fixtures(lesson: Lesson) -> list[str]:

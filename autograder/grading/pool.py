@@ -4,6 +4,7 @@ A submission whose worker dies, or that takes too long, is graded again alone. I
 left to a person. The other submissions are not affected.
 """
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -43,10 +44,12 @@ def make_grader(course: Course, sandboxed: bool) -> "Grader":
     try:
         from autograder.grading.grader import Grader
 
-        return Grader(course, sandboxed=sandboxed, started=started)
+        grader = Grader(course, sandboxed=sandboxed, started=started)
     except BaseException:
         started.close()
         raise
+    gc.freeze()  # so that no garbage collection scans torch
+    return grader
 
 
 class Pool:

@@ -4,6 +4,7 @@ Functions are paired by name, and their statements by how alike they are.
 """
 
 import ast
+import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -34,19 +35,22 @@ class Pairing:
     def renamed(self, node: ast.stmt) -> ast.stmt:
         """Return a statement of the right answer under the student's names; it is not to be changed."""
         if node not in self._renamed:
-            made = _rebuilt(node, self._in_their_words)
+            made = _rebuilt(node, self._with_their_names)
             assert isinstance(made, ast.stmt)
             self._renamed[node] = made
         return self._renamed[node]
 
-    def _in_their_words(self, node: ast.AST) -> ast.AST:
-        """Return a name, or an attribute of `self`, as the student calls it."""
+    def _with_their_names(self, node: ast.AST) -> ast.AST:
+        """Return a variable, or an attribute of `self`, under the student's name for it."""
         match node:
             case ast.Name(id=name) if self.names.get(name, name) != name:
                 return ast.Name(**{**vars(node), "id": self.names[name]})
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 new = self.attributes.get(name, name)
-                return node if new == name else ast.Attribute(**{**vars(node), "attr": new})
+                if new == name:
+                    return node
+                mine = ast.Name(self.names.get("self", "self"), ast.Load())
+                return ast.Attribute(**{**vars(node), "value": mine, "attr": new})
         return node
 
     def name(self, names: dict[str, str], attributes: dict[str, str]) -> None:
@@ -116,7 +120,7 @@ def paired(mine: Function, right: Function, attributes: dict[str, str]) -> Pairi
 
 
 def arguments_of(function: Function) -> list[ast.arg]:
-    """Return the arguments of a function, without those that are collected."""
+    """Return the arguments of a function, without `*args` and `**kwargs`."""
     arguments = function.args
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
 
@@ -189,6 +193,7 @@ def header(statement: ast.stmt) -> ast.AST:
 def variables(function: Function) -> list[str]:
     """Return the variables that are given a value once, by an assignment, in the order of the text."""
     names = [each.id for each in ast.walk(function) if is_set(each)]
+    names += [each.arg for each in arguments_of(function)]
     assigned = [
         part.id
         for each in _statements(function)
@@ -216,11 +221,8 @@ def written_out(function: Function, name: str) -> Function:
     def exchange(node: ast.AST) -> ast.AST | None:
         if needless and node is given:
             return None
-        return (
-            value
-            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-            else node
-        )
+        is_used = isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+        return copy.copy(value) if is_used else node  # `ast.unparse` notes of each node where it stands
 
     made = _rebuilt(function, exchange)
     assert isinstance(made, Function)

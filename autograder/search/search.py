@@ -79,8 +79,9 @@ class World:
     """Where changes are tried: what runs before the answer is in place there.
 
     `open_probe` forks a process in which the answer's cell has not run; RunEndedError if it cannot.
-    `prove` runs every check on a cell in a fork of its own, and returns whether all passed. `seconds` is the
-    processor time that both have taken so far.
+    `prove` runs every check on a cell in a fork of its own, and returns whether all passed. Both share a run:
+    a file that a trial leaves is there in the proof, so what is told can be wrong, but never a score.
+    `seconds` is the processor time that both have taken so far.
     """
 
     open_probe: Callable[[], Probe]
@@ -169,7 +170,7 @@ class Search:
             if dear or start > last or self._is_over(SHARE_OF_SINGLES):
                 break
             for change in self._survivors(changes[start : start + BATCH]):
-                if not any(_is_told_by(each, change) for each in found) and self._is_proved(change):
+                if not any(_covers(each, change) for each in found) and self._is_proved(change):
                     found.append(change)
                     last = min(last, start + MOST_AFTER)
         return found
@@ -217,7 +218,7 @@ class Search:
 
     def _is_proved(self, change: CodeChange) -> bool:
         self.proved += 1
-        self._close()  # it is the run's only fork while it lives
+        self._close()  # a run has one fork at a time
         proved = self.proved <= MOST_PROVED and self._world.prove(change.source)
         if not proved and len(change.edits) == 1:
             self._alone.add(change.edits[0])
@@ -323,11 +324,13 @@ def _magnitude(seconds: float) -> int:
     return max(0, math.ceil(math.log(max(seconds, 1e-9) / 0.001, 4)))
 
 
-def _is_told_by(found: CodeChange, other: CodeChange) -> bool:
-    """Return whether a change that was found says as much of one place as another change would."""
+def _covers(found: CodeChange, other: CodeChange) -> bool:
+    """Return whether a change that was found names the place of another one, at least as precisely."""
     if len(found.edits) > 1 or len(other.edits) > 1:
         return False
     one, two = found.edits[0], other.edits[0]
+    if MISSING in (one.what, two.what):  # of gaps, it depends on what is put in
+        return False
     return (one.first, one.last) == (two.first, two.last) and vagueness(one) <= vagueness(two)
 
 

@@ -328,20 +328,20 @@ def _wrapped(cell: Cell, node: ast.expr) -> Iterator[CodeEdit]:
     for rank, (form, what) in enumerate(METHODS):
         yield cell.edit(node, form.format(text), what, near + 0.04 * rank + (0 if value else 1.0))
     if value and isinstance(node, (ast.Name, ast.Call, ast.Attribute)):
-        yield from _combined(cell, node, text)
+        yield from _combined(cell, node, text, bare)
     for rank, (form, what) in enumerate(FUNCTIONS):
         new = form.format(text)
         new = f"({new})" if form in LOOSE_FORMS and not bare else new
         yield cell.edit(node, new, what, near + 0.1 + 0.04 * rank + (0 if value else 1.0))
 
 
-def _combined(cell: Cell, node: ast.expr, text: str) -> Iterator[CodeEdit]:
+def _combined(cell: Cell, node: ast.expr, text: str, bare: bool) -> Iterator[CodeEdit]:
     """Yield an expression with another variable added, subtracted, multiplied or divided by."""
     for rank, name in enumerate(cell.names_in_scope(node)[:MOST_COMBINED]):
         if name != text:
             for place, sign in enumerate("-+*/&"):
                 new = f"{text} {sign} {name}"
-                new = new if cell.may_be_bare(node) else f"({new})"
+                new = new if bare else f"({new})"
                 yield cell.edit(node, new, "one operand more", 2.7 + 0.1 * rank + 0.05 * place)
 
 

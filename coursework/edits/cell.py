@@ -63,8 +63,8 @@ class Cell:
         self._starts = [0, *accumulate(len(line) + 1 for line in lines)]
         self.parents: dict[ast.AST, ast.AST] = {}
         self.nodes: list[ast.AST] = []
-        self._attributes: dict[ast.ClassDef, list[str]] = {}  # those of `self`
-        self._assigned: dict[ast.AST, list[tuple[str, int]]] = {}  # variables of functions, with lines
+        self._attributes: dict[ast.ClassDef, list[str]] = {}  # of `self`, by class
+        self._assigned: dict[ast.AST, list[tuple[str, int]]] = {}  # names and lines, by function
         self._walk(self.tree)
 
     def _walk(self, node: ast.AST) -> None:

@@ -133,7 +133,7 @@ class CellRuns:
             self._within = problem
             return
         bound = set[str]() if magic_that_drops(self.source) else names_bound(self.source)
-        note_text(self.source, (self.names[name] for name in bound & self.names.keys()))
+        note_text(self.source, {name: self.names[name] for name in bound & self.names.keys()})
         for name in bound & self.lacking.keys() if problem is None else ():
             del self.lacking[name]
         for each in self.exercises:

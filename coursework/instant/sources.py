@@ -2,10 +2,11 @@
 
 import ast
 import contextlib
+import inspect
 import linecache
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import CodeType, ModuleType
+from collections.abc import Iterator, Mapping, Sequence
+from types import FunctionType, ModuleType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -14,31 +15,34 @@ from coursework.instant.exercises import PublicExercise, every_exercise
 
 ORDINARY = "Write this exercise with ordinary tensor operations."
 WITHOUT_FILE: Final = ("<timed exec>", "<string>")  # what IPython calls the code below `%%time` and `%%prun`
-
-
-_without_file: WeakKeyDictionary[CodeType, str] = WeakKeyDictionary()
+_without_file: WeakKeyDictionary[Any, str] = WeakKeyDictionary()  # texts of cells, by what they define
 
 
 def cell_of(answer: Any) -> str:
     """Return the text of the cell that a function or class was written in, "" if it is not known."""
-    code = _code_of(answer)
-    if code is None or not of_a_cell(code.co_filename):
-        return _without_file.get(code, "") if code else ""
-    return "".join(linecache.getlines(code.co_filename))
+    file = next(filter(of_a_cell, _files(answer)), None)
+    if file:
+        return "".join(linecache.getlines(file))
+    return _without_file.get(answer, "") if isinstance(answer, (type, FunctionType)) else ""
 
 
-def note_text(source: str, values: Iterable[Any]) -> None:
-    """Keep the text of a cell for what it defined: `%%time` and `%%prun` run it without a file's name."""
-    for code in map(_code_of, values):
-        if code is not None and code.co_filename in WITHOUT_FILE:
-            _without_file[code] = below_magic(source)
+def note_text(source: str, bound: Mapping[str, Any]) -> None:
+    """Keep the text of a cell for what it defines: `%%time` and `%%prun` run it without a file's name.
+
+    `bound` are the values of the names that the cell binds. The first cell that is seen with one counts.
+    """
+    for name, value in bound.items():
+        without_file = any(file in WITHOUT_FILE for file in _files(value))
+        if without_file and (value.__module__, value.__name__) == ("__main__", name):
+            _without_file.setdefault(value, below_magic(source))
 
 
-def _code_of(answer: Any) -> CodeType | None:
-    """Return the code of a function, or of a class's first one."""
-    functions: Sequence[Any] = [answer, *vars(answer).values()] if isinstance(answer, type) else [answer]
-    codes = (getattr(function, "__code__", None) for function in functions)
-    return next((code for code in codes if isinstance(code, CodeType)), None)
+def _files(value: Any) -> Iterator[str]:
+    """Yield the names of the files that a function, or those of a class, are from."""
+    functions = [value, *vars(value).values()] if isinstance(value, type) else [value]
+    for function in functions:
+        if isinstance(function, FunctionType):
+            yield inspect.unwrap(function).__code__.co_filename
 
 
 def of_a_cell(file: str) -> bool:

@@ -508,14 +508,19 @@ def test_an_answer_below_a_magic_is_the_cells_own(tmp_path: Path, magic: str) ->
 
 @pytest.mark.parametrize("magic", ["%%time", "%%prun -q"])
 def test_the_text_below_a_magic_is_read_as_grading_reads_it(lab: Lab, magic: str) -> None:
-    """IPython runs it without a file's name; what may not be imported is found, and a class is read as well."""
+    """IPython runs it without a file's name. The text stays known, whatever other cells bind or define again."""
     softmax = "def softmax(x, dim=-1):\n    e = (x - x.amax(dim, keepdim=True)).exp()\n    return e / e.sum(dim, keepdim=True)"
     lab("softmax", f"{magic}\n{softmax}")
     assert "Right on all" in said(lab("new", "check(softmax)"))
-    lab("softmax", f"{magic}\nimport ctypes\n{softmax}")
-    told = said(lab("new", "check(softmax)"))
-    assert "no points" in told
-    assert "imports ctypes" in told.replace("`", "")
+    odd = "class Settings(dict):\n    __getattr__ = dict.__getitem__\n\n"  # it has any attribute, or raises a KeyError
+    helper = f"{magic}\nimport ctypes\n{odd}class Helper:\n    def f(self, x):\n        return x\nsettings = Settings(a=1)"
+    lab("new", helper)
+    assert "Error in callback" not in said(lab("new", helper)) + said(lab("new", "same, again = Helper, softmax"))
+    lab("softmax", f"{magic}\n{softmax.replace('x.amax', 'Helper().f(x).amax')}")
+    for source in ("1", f"{magic}\nimport ctypes\n{softmax}", f"{magic}\nimport ctypes\n{softmax}", "import math\nanother = softmax"):
+        told = said(lab("softmax" if "softmax(x" in source else "new", source)) + said(lab("new", "check(softmax)"))
+        assert "no points" in told
+        assert "imports ctypes" in told.replace("`", "")
 
 
 def test_a_magic_that_keeps_nothing_is_named(tmp_path: Path) -> None:

@@ -28,3 +28,20 @@ def test_a_variable_is_written_out_wherever_it_is_used() -> None:
     assert "total" not in ast.unparse(short)
     assert written_out(short, "total") is short
     assert ast.unparse(right) == RIGHT.strip()
+
+
+def test_each_use_of_a_value_has_brackets_where_it_needs_them() -> None:
+    """Those of one use are not those of the next; what is an argument, or is set twice, stays a variable."""
+    (right,) = Cell("def f(x, k):\n    s = x / k\n    x = x + 1\n    return s.exp() + g(s) + x\n").tree.body
+    assert isinstance(right, ast.FunctionDef)
+    assert variables(right) == ["s"]
+    assert ast.unparse(written_out(right, "s")).endswith("return (x / k).exp() + g(x / k) + x")
+
+
+def test_attributes_follow_another_word_for_self() -> None:
+    """In a method whose first argument is `this`, they are attributes of `this`."""
+    right = "class A:\n    def f(self, x):\n        self.drop = x\n        return self.drop(self.other)\n"
+    mine = right.replace("self", "this").replace("drop", "dropout")
+    (functions,) = functions_alike(Cell(mine), Cell(right))
+    pairing = paired(*functions, {})
+    assert ast.unparse(pairing.renamed(pairing.right[1])) == "return this.dropout(this.other)"
