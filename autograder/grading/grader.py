@@ -30,7 +30,7 @@ from autograder.storage.course_key import lesson_key
 from autograder.submissions.align import Aligned, align, empty
 from autograder.submissions.released import released_notebook
 
-# The share of the search time under `check` that each answer gets in a class: a class is to take little longer.
+# The share of the search time under `check` that an answer gets in a class, which is to take little longer.
 IN_A_CLASS: Final = 0.15
 
 
