@@ -155,7 +155,13 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     nothing = all(seen.raised is None and seen.value is None for seen in got)  # not what some mistake loses
     mistake = None if nothing else examples.recognise(got)
     told = [pairs[place] for place in mistake.places] if mistake else []
-    example, seen = min(told or wrong, key=lambda pair: (_is_lost(*pair), _is_empty(pair[0]), _size(pair[0])))
+    failing = any(_gives_nothing(*pair) for pair in wrong)  # which says more than a missing ValueError
+
+    def order(pair: tuple[Example, Observation]) -> tuple[bool, bool, int]:
+        last = _is_lost(*pair) or (failing and pair[0].expected.raised is not None)
+        return last, _is_empty(pair[0]), _size(pair[0])
+
+    example, seen = min(told or wrong, key=order)
     compared = Comparison(example.operation, seen, example.expected, examples.name, source)
     changed = changed_arguments(compared, example.names)
     if mistake:
@@ -224,6 +230,11 @@ def _what_is_wrong(compared: Comparison, example: Example) -> str:
 def _is_lost(example: Example, seen: Observation) -> bool:
     """Return whether nothing came where an exception is expected: a missing `return` says so elsewhere."""
     return example.expected.raised is not None and seen.raised is None and seen.value is None
+
+
+def _gives_nothing(example: Example, seen: Observation) -> bool:
+    """Return whether an exception or None came where a result is expected."""
+    return example.expected.raised is None and (seen.raised is not None or seen.value is None)
 
 
 def _is_empty(example: Example) -> bool:

@@ -38,6 +38,24 @@ def test_the_model_answer_passes_every_check(oracle: Oracle, exercise: Exercise)
     assert failed == []
 
 
+@pytest.mark.parametrize(
+    ("lesson", "exercise", "likelier", "other"),
+    [
+        ("02_positional_encoding", "positional-encoding", "too-long-not-refused", "batch-limited"),
+        ("02_positional_encoding", "learned-position", "too-long-not-refused", "batch-limited"),
+        ("02_positional_encoding", "sinusoidal-encoding", "float64", "default-dtype-set"),
+        ("02_positional_encoding", "shift-matrix", "float64", "default-dtype-set"),
+        ("06_decoder", "decoder", "masks-exchanged", "memory-replaced"),
+    ],
+)
+def test_of_two_that_no_example_tells_apart_the_likelier_comes_first(
+    lesson: str, exercise: str, likelier: str, other: str
+) -> None:
+    """The notebook names the first, and the other only beside it."""
+    order = [mistake.id for mistake in ORACLES[lesson].lesson[exercise].mistakes]
+    assert order.index(likelier) < order.index(other)
+
+
 @pytest.mark.full("pairs of mistakes: minutes of processor time")
 @pytest.mark.parametrize(("oracle", "exercise"), EXERCISES)
 def test_of_two_mistakes_at_once_at_least_every_second_is_named(
