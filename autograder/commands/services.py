@@ -120,9 +120,10 @@ def _stopped_by_signals() -> Iterator[threading.Event]:
 
 def _tell(done: "Done") -> None:
     """Print one line about a submission."""
-    if done.recorded is None:
-        return
     back = ", feedback released" if done.returned else ""
+    if done.recorded is None:
+        click.echo(f"{done.arrival}: unchanged ({done.seconds:.0f} s{back})")
+        return
     report = done.recorded.report
     total = done.recorded.total + (f", {clean(report.reason, 200)}" if report.reason else "")
     click.echo(f"{done.arrival}: {total} ({done.seconds:.0f} s{back})")
@@ -135,6 +136,8 @@ def _tell(done: "Done") -> None:
 def _tell_json(done: "Done") -> None:
     """Print one JSON document about a submission."""
     if done.recorded is None:
+        unchanged = {"student": done.arrival.student, "lesson": done.arrival.lesson, "state": "unchanged"}
+        click.echo(json.dumps(unchanged | {"seconds": round(done.seconds, 2), "returned": done.returned}))
         return
     report = done.recorded.report
     document = {

@@ -217,6 +217,7 @@ def grade_lesson(
         newest |= _grade(loop, pool, todo, console, shown)
         # without those who were removed meanwhile
         newest = {each: newest[each] for each in students if loop.submission(each).folder.is_dir()}
+        feedback_exporter.renew_stamps(course, lesson, newest)
         for student, (before, now) in feedback_exporter.renew_penalties(course, lesson).items():
             _say(console, f"  {student}: {before:g} → {taken_off(now)} for lateness")
         for line in without_time(course, lesson, newest):

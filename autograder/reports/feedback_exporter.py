@@ -30,6 +30,7 @@ from autograder.reports.student_pages import (
     student_index,
     titles,
 )
+from autograder.storage import recorder
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
 from autograder.storage.recorder import LateRule, Recorder, attached_attempt
@@ -131,11 +132,18 @@ def is_stale(course: Course, student: str, lesson: str) -> bool:
 
 def renew_penalties(course: Course, lesson: str, student: str = "") -> dict[str, tuple[float, float]]:
     """Apply the rule for late work anew, as `Recorder.renew_penalties` does, and outdate the pages."""
-    with Recorder(course) as recorder:
-        changed = recorder.renew_penalties(lesson, student)
+    with Recorder(course) as opened:
+        changed = opened.renew_penalties(lesson, student)
     for each in changed:
         outdate(course, each, lesson)
     return changed
+
+
+def renew_stamps(course: Course, lesson: str, students: Iterable[str]) -> None:
+    """Take over what came anew with the same file, as `recorder.renew_stamps` does, and outdate the pages."""
+    for student in students:
+        if recorder.renew_stamps(course, lesson, student):
+            outdate(course, student, lesson)
 
 
 def outdate(course: Course, student: str, lesson: str) -> None:

@@ -275,6 +275,33 @@ def copy_stamps(submission: Submission, folder: Path) -> None:
         (folder / SECRET).write_text(secret, encoding="ascii")
 
 
+def renew_stamps(course: Course, lesson: str, student: str) -> bool:
+    """Give a graded notebook the time and secret of the submission as it is now; return whether they differ.
+
+    A student may hand in the same file again: nothing is graded, but the exchange finds feedback by these.
+    """
+    with recording(course):
+        folder = course.autograded_notebook(student, lesson).parent
+        if not folder.is_dir() or not (submission := Submission(course, student, lesson, "")).folder.is_dir():
+            return False
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as made:
+            copy_stamps(submission, Path(made))
+            changed = [name for name in (TIMESTAMP, SECRET) if not _same(folder / name, Path(made, name))]
+            for name in changed:
+                (folder / name).unlink(missing_ok=True)
+                if (fresh := Path(made, name)).exists():
+                    fresh.chmod(READ_ONLY)
+                    fresh.rename(folder / name)
+    return bool(changed)
+
+
+def _same(one: Path, other: Path) -> bool:
+    """Return whether two files hold the same, or neither is there."""
+    if not (one.is_file() and other.is_file()):
+        return one.exists() == other.exists()
+    return one.read_bytes() == other.read_bytes()
+
+
 def _fill(course: Course, attempt: Attempt, notebook: NotebookNode, folder: Path) -> None:
     nbformat.write(notebook, folder / f"{attempt.lesson}.ipynb")
     images = course.source / attempt.lesson / "images"

@@ -21,7 +21,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import Course
 from autograder.model.errors import AutograderError, CourseError
 from autograder.model.text import counted
-from autograder.reports.feedback_exporter import renew_penalties
+from autograder.reports.feedback_exporter import renew_penalties, renew_stamps
 from autograder.reports.publish import publish
 from autograder.storage.attempts import ArrivalLog, AttemptLog, Spent, nameless, seconds_to_wait
 from autograder.storage.exchange import CourseExchange
@@ -111,7 +111,8 @@ class ArrivalGrader:
             turn = Turn(arrival, loop, submission, slow, begun=begun)
             newest = AttemptLog(self.course.reports).last(arrival.student, arrival.lesson)
             if loop.is_settled(submission, newest):
-                renew_penalties(self.course, arrival.lesson, arrival.student)  # its time may have changed
+                renew_stamps(self.course, arrival.lesson, [arrival.student])  # its time may have changed
+                renew_penalties(self.course, arrival.lesson, arrival.student)
                 return self._finish(turn, None)
         self.turns[arrival.student] = turn
         self._advance()

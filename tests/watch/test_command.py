@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from conftest import ROOT
 
 from autograder.cli import main
-from autograder.commands.services import _tell
+from autograder.commands.services import _tell, _tell_json
 from autograder.grading.loop import Recorded
 from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
@@ -75,6 +75,19 @@ def test_what_could_not_be_graded_is_told_with_the_reason(
     arrival = Arrival("ada", LESSON, tmp_path, "key", "order", from_exchange=False)
     _tell(Done(arrival, Recorded(attempt, [], report, 0.0), 1.0))
     assert capsys.readouterr().out == f"{arrival}: unreadable, it is not valid JSON (1 s)\n"
+
+
+def test_a_file_that_came_again_unchanged_gets_a_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Also as JSON: its page was released for it."""
+    arrival = Arrival("ada", LESSON, tmp_path, "key", "order", from_exchange=True)
+    done = Done(arrival, None, 1.0, returned=True)
+    _tell(done)
+    _tell_json(done)
+    line, document = capsys.readouterr().out.splitlines()
+    assert line == f"{arrival}: unchanged (1 s, feedback released)"
+    assert json.loads(document) == {
+        "student": "ada", "lesson": LESSON, "state": "unchanged", "seconds": 1.0, "returned": True
+    }  # fmt: skip
 
 
 def test_a_second_watch_is_refused_in_one_line(real: Course, tmp_path: Path) -> None:

@@ -190,6 +190,21 @@ def test_a_submission_that_was_graded_but_not_given_back_is_given_back_after_the
     assert look(exchange).graded == [("ada", 18)]
 
 
+def test_the_same_file_handed_in_again_gets_its_page_again(
+    course: Course, exchange: Path, submit: Submit, look: Look
+) -> None:
+    """Nothing is graded, and the student's nbgrader finds the page by the secret of the newest submission."""
+    submit("ada", STAMPS[0], **RIGHT)
+    look(exchange)
+    later = "2026-03-02 10:00:00.000000 UTC"
+    submit("ada", later, **RIGHT)
+    told = look(exchange)
+    assert [(done.recorded, done.returned) for done in told.done] == [(None, True)]
+    assert "18 of 18" in released(exchange, "ada", later).read_text(encoding="utf-8")
+    assert course.feedback_page("ada", LESSON).with_name("timestamp.txt").read_text() == later
+    assert len(list(AttemptLog(course.reports))) == 1
+
+
 def _killed(*_: object, **__: object) -> None:
     raise KeyboardInterrupt
 
