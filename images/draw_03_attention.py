@@ -42,7 +42,7 @@ def draw_retrieval() -> None:
     """Contrast a dictionary, which finds one key, with attention, which weighs all of them."""
     figure, ax = page(13.0, 4.3, high=3.3)
     lookup(ax, 0.05, "dictionary: one key, or none", "“mango”", (1.0, 0.0, 0.0))
-    lookup(ax, 6.75, "attention: all keys, weighted", "rather\nsweet", soft_weights())
+    lookup(ax, 6.75, "attention: all keys, weighted", "sweet,\nlarge", soft_weights())
     ax.plot([6.5, 6.5], [0.3, 4.1], color=MUTED, lw=1, ls=":")
     for left in (0.05, 6.75):
         for x, text, colour in ((0.7, "query", QUERY), (2.7, "keys", KEY), (3.6, "values", VALUE)):

@@ -74,7 +74,7 @@ write(question, "without attention", chat=True, tokens=12, **only_itself)
 #
 # Here the keys are three fruits and the values their prices. The query asks for something rather sweet and rather large, and equals none of the keys:
 #
-# ![Two lookups side by side, each with a query, three keys with their values, and an answer. On the left a dictionary: the query mango equals one key, and only its value 2.50 is returned. On the right attention: the query rather sweet is compared with all three keys; arrows as wide as the weights 0.81, 0.18 and 0.01 carry the values 2.50, 1.00 and 0.50 into the answer 2.22.](images/attention_retrieval.svg)
+# ![Two lookups side by side, each with a query, three keys with their values, and an answer. On the left a dictionary: the query mango equals one key, and only its value 2.50 is returned. On the right attention: the query sweet, large is compared with all three keys; arrows as wide as the weights 0.81, 0.18 and 0.01 carry the values 2.50, 1.00 and 0.50 into the answer 2.22.](images/attention_retrieval.svg)
 #
 # The mango matches best and gets about four fifths of the weight, so the answer is close to its price. Here are the scores and the weights:
 
@@ -255,7 +255,7 @@ matrix_plots.equation(
 # %% [markdown]
 # *cat* can be found by *animal*, and *milk* by *drink*.
 #
-# **Predict, then reveal.** Multiply the query of *its* by the key of each word. Which two words get a score above 0?
+# **Predict, then reveal.** Multiply the query of *its*, $(3, 1, 0, 0)$, by the key of each word. Which two words get a score above 0?
 #
 # <details><summary>Answer</summary>
 #
@@ -306,7 +306,7 @@ print(all_weights @ values)  # (5, 2): row 3 is z
 # %% [markdown]
 # ### The shapes
 #
-# ![Two matrix products, drawn to scale. Q with T q rows and d k columns times K transposed with d k rows and T k columns gives the scores, T q by T k. The softmax of each row turns scores into weights. The weights, T q by T k, times V, with T k rows and d v columns, gives the output, T q by d v. Matching sides share a colour.](images/attention_shapes.svg)
+# ![Two matrix products. Q with T q rows and d k columns times K transposed with d k rows and T k columns gives the scores, T q by T k. The softmax of each row turns scores into weights. The weights, T q by T k, times V, with T k rows and d v columns, gives the output, T q by d v. Matching sides share a colour.](images/attention_shapes.svg)
 #
 # Every query gets one output, a mixture of values, so the result has as many rows as $Q$ and is as wide as $V$. There are only two conditions:
 #
@@ -1133,7 +1133,7 @@ for length in (512, 1024, 2048):
 print(f" 8192 tokens would need {8192**2 * 4 / 2**20:.0f} MiB")
 
 # %% [markdown]
-# From each line to the next, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB. FlashAttention computes the output without storing them, but the work still grows with the square (Dao et al. 2022, arXiv:2205.14135). That of recurrent layers grows linearly (table 1 of the paper).
+# Each time the text doubles, the memory grows by a factor of 4, and the time by about as much or more. At 8192 tokens, the weights of a single head fill 256 MiB. FlashAttention computes the output without storing them, but the work still grows with the square (Dao et al. 2022, arXiv:2205.14135). That of recurrent layers grows linearly (table 1 of the paper).
 
 # %% [markdown]
 # ## Stretch: `attention_cost`, not counted

@@ -459,7 +459,7 @@ decoder_plots.movements(maps, [targets, sources], targets);
 # 3. **The obvious repair.** Now the self-attention gets the target, but someone swaps the arguments of the second attention: only its values come from there, and its queries and keys from the *encoder's output*.
 
 # %% [markdown] slide="subslide"
-# **Predict, then reveal.** A *target* token is changed. Which outputs move in each of the three? (Solid frames mark outputs that moved and shouldn't have, dashed frames outputs that should have moved and didn't.)
+# **Predict, then reveal.** A *target* token is changed. Which outputs move in each of the three?
 #
 # <details><summary>Answer</summary>
 #
@@ -477,6 +477,9 @@ broken = {"no causal mask": layer,
           "the obvious repair": QueriesFromMemory(8, 2)}
 maps = {name: (movement(model), after) for name, model in broken.items()}
 decoder_plots.movements(maps, [targets] * 3, targets);
+
+# %% [markdown]
+# Solid frames mark outputs that moved and shouldn't have, dashed frames outputs that should have moved and didn't.
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** Now a *source* token is changed. Would this test find the mistakes?

@@ -356,7 +356,7 @@ for heads in (9, 3, 1):
 #
 # | step | write | the test then checks |
 # |---|---|---|
-# | 1 | the constructor | the four layers, and the two errors |
+# | 1 | the constructor | the four layers, and that H has to divide `d_model`, and G to divide H |
 # | 2 | project, split into heads; for now, return `(x, (k, v))` | the shapes, and `k` and `v` at position 0 |
 # | 3 | repeat the key and value heads, attend, merge the heads, return `y` | which query head reads which value head |
 # | 4 | the rotation, and the causal mask | keys and queries are turned, values are not; nothing comes from the future |
@@ -1226,7 +1226,9 @@ gain = rates["32 bits, cache"][-1] / rates["32 bits, no cache"][-1]
 print(f"after 256 tokens, the cache makes the next one {gain:.0f} times as fast")
 
 # %% [markdown]
-# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes about ten times as fast with the cache, or faster. Weights of 16 bits halve the memory. With the cache, they don't double the speed here.
+# With the cache, the speed depends little on the length. Without it, each token takes a pass over all positions, and the speed falls as the text grows: after 256 tokens, the next one comes about ten times as fast with the cache, or faster.
+#
+# Weights of 16 bits halve the memory and, with the cache, don't double the speed.
 #
 # What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector. Then measure what 16 bits bring to two such products: one with the table, which has to come from memory, and one with a matrix of the size of `w_q`, which stays inside the processor.
 
@@ -1254,7 +1256,11 @@ del table, matrix
 # %% [markdown]
 # The sum reads memory fastest, and its limit holds for any program on this machine with one thread. Your model stays well below it. (Without the weights, the last number comes from another machine, so don't compare it with the limits of yours.) A product with a vector doesn't reach the full bandwidth, and attention, norms and a few thousand small calls of PyTorch come on top.
 #
-# With 16 bits the limit is twice as high, and the product with the table, which has to be read from memory, is faster indeed. A matrix that stays inside the processor gains nothing, because there reading isn't what takes the time. (On a processor without instructions for 16 bits, both can be slower.) In a layer, the matrices are small and the calls are many, so that 16 bits bring little. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
+# With 16 bits the limit is twice as high, and the product with the table, which has to be read from memory, is faster indeed. A matrix that stays inside the processor gains nothing, and may even get slower, because there reading isn't what takes the time.
+#
+# On a processor without instructions for 16 bits, both products can be slower.
+#
+# In a layer, the matrices are small and the calls are many, so that 16 bits bring little. The file that you loaded takes 98 MB, less than a fifth of 538 MB, so its limit is more than five times as high. That is why people quantise.
 
 # %% [markdown]
 # ### Exercise 7: the numbers of a model (2 points)
@@ -1327,7 +1333,7 @@ print("answers: complete, and in the right form; the numbers are graded later")
 # - a norm on queries and keys, so that scores stay small (Henry et al. 2020, arXiv:2010.04245);
 # - layers that attend only to the last few thousand positions, so that the cache stops growing (Beltagy et al. 2020, arXiv:2004.05150);
 # - one short vector a position in the cache, from which the keys and values of all heads are computed (DeepSeek-AI 2024, arXiv:2405.04434, section 2.1);
-# - many feed-forward networks in a layer, of which each token uses a few (Fedus et al. 2021, arXiv:2101.03961).
+# - many feed-forward networks in a layer, of which each token uses one or a few (Fedus et al. 2021, arXiv:2101.03961, section 2.1).
 
 # %% [markdown] slide="slide"
 # ## What's wrong here?

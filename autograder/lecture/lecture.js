@@ -246,7 +246,7 @@
   }
 
   function openSpeaker() {
-    speaker = window.open("", "speaker-notes", "width=1120,height=800");
+    speaker = window.open("", SPEAKER, "width=1120,height=800");
     if (!speaker) return;
     const page = speaker.document;
     page.head.replaceChildren(...[...document.querySelectorAll("style")].map((one) => one.cloneNode(true)));
@@ -267,6 +267,9 @@
     tell();
   }
   setInterval(tell, 1000);
+  // A deck that is loaded again cannot reach the window of the one before, and opens one of its own.
+  const SPEAKER = `speaker-notes-${Date.now()}`;
+  window.addEventListener("pagehide", () => { if (speaker) speaker.close(); });
   document.addEventListener("keydown", (event) => {
     if (event.key === "?") togglePanel("keys");
     if (event.key !== "Escape" || !shown) return;
@@ -284,7 +287,10 @@
   const back = () => scrolled(-1) || Reveal.prev();
   const ahead = (event) => event.shiftKey ? back() : scrolled(1) || Reveal.next();
 
-  // A click into a view with a document of its own would take the keys along.
+  // A click on an answer, or into a view with a document of its own, would take the keys along.
+  document.addEventListener("click", (event) => {
+    if (event.detail && event.target.closest("summary")) document.activeElement.blur();
+  });
   window.addEventListener("blur", () => setTimeout(() => {
     if (document.activeElement.tagName === "IFRAME") document.activeElement.blur();
   }));
@@ -301,7 +307,11 @@
     keyboard: { 32: ahead, 34: ahead, 39: ahead, 40: ahead, 33: back, 37: back, 38: back, 67: toggleCode, 78: () => togglePanel("notes"), 80: () => { location.search = "print-pdf"; }, 83: openSpeaker, 191: null },  // not black at a slash
     keyboardCondition: () => document.activeElement.tagName !== "SUMMARY",
   }).then(() => { fit(Reveal.getCurrentSlide()); showNotes(); });
-  Reveal.on("slidechanged", (event) => { fit(event.currentSlide); showNotes(); });
+  Reveal.on("slidechanged", () => {
+    // After a jump, the next step goes through all slides, not to where each column was seen last.
+    document.querySelectorAll("[data-previous-indexv]").forEach((one) => one.removeAttribute("data-previous-indexv"));
+    openLast();
+  });
   Reveal.on("fragmentshown", openLast);
   Reveal.on("fragmenthidden", openLast);
   // On paper all answers of a slide are open, and its type is as small as that takes.

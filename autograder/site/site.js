@@ -38,7 +38,8 @@ function excerpt(text, wanted) {
 function show() {
   const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
   const sections = wanted.length ? matches(wanted) : [];
-  count.textContent = wanted.length ? `${sections.length} ${sections.length === 1 ? "section" : "sections"}` : "";
+  const many = `${sections.length} ${sections.length === 1 ? "section" : "sections"}`;
+  count.textContent = !wanted.length ? "" : sections.length > MOST ? `${many}, the first ${MOST} of them below` : many;
   found.replaceChildren(...sections.slice(0, MOST).map(section => {
     const item = document.createElement("li"), link = document.createElement("a");
     link.href = root + section.page;

@@ -249,6 +249,46 @@ class TestDeck:
         )
         assert broken == []
 
+    def test_the_keys_go_on_after_a_click_on_an_answer(self, deck: Page) -> None:
+        """A summary that has the focus would take them."""
+        deck.evaluate(
+            """() => { const section = document.querySelector('details.fragment').closest('section');
+                       const {h, v} = Reveal.getIndices(section); Reveal.slide(h, v, -1); }"""
+        )
+        summary = deck.locator("section.present:not(.stack) details.fragment summary").first
+        summary.click()
+        assert deck.locator("section.present:not(.stack) details.fragment p").first.is_visible()
+        deck.keyboard.press("ArrowRight")
+        assert deck.evaluate("Reveal.getIndices().f") == 0
+        deck.keyboard.press("ArrowLeft")
+        assert deck.evaluate("Reveal.getIndices().f") == -1
+
+    def test_after_a_jump_the_right_arrow_goes_through_all_slides(self, deck: Page) -> None:
+        """A column does not remember where it was seen last."""
+        place = "Reveal.getSlides().indexOf(Reveal.getCurrentSlide())"
+        deck.evaluate("() => { for (const {h, v} of Reveal.getSlides().map((one) => Reveal.getIndices(one))) Reveal.slide(h, v); }")
+        deck.keyboard.press("Home")
+        assert deck.evaluate(place) == 0
+        seen = {0}
+        while not deck.evaluate(IS_LAST):
+            deck.keyboard.press("ArrowRight")
+            seen.add(deck.evaluate(place))
+        assert seen == set(range(deck.evaluate("Reveal.getSlides().length")))
+
+    def test_the_speaker_window_closes_with_the_deck(self, browser: Browser, tmp_path: Path) -> None:
+        """A deck that is loaded again could not reach it; `s` opens another one."""
+        page, _ = opened(browser, slides.write_slides(COURSE, LESSON, tmp_path))
+        first = speaker_window(page)
+        page.reload()
+        page.wait_for_function("window.Reveal && Reveal.isReady()")
+        for _ in range(100):
+            if first.is_closed():
+                break
+            page.wait_for_timeout(50)
+        assert first.is_closed()
+        assert speaker_window(page).locator("#place").inner_text().startswith("1 of")
+        page.close()
+
     def test_speaker_notes_open_with_a_key(self, deck: Page) -> None:
         """`n` shows the prose in full below the slide, and hides it again."""
         left_out = "Every step can be differentiated"

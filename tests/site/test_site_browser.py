@@ -71,7 +71,7 @@ def test_axe_finds_nothing(
 
 
 def test_figures_and_tables_keep_their_size_on_a_phone(browser: Browser, pages: Path) -> None:
-    """They scroll sideways rather than shrink until their type cannot be read; in the dark nothing glares."""
+    """They scroll sideways rather than shrink until their type cannot be read; in the dark they are dimmed, and never inverted."""
     phone = browser.new_page(viewport={"width": PHONE[0], "height": PHONE[1]}, color_scheme="dark")
     phone.goto((pages / "03_attention/index.html").as_uri())
     widths = phone.evaluate("[...document.querySelectorAll('.output img')].map(each => [each.width, each.naturalWidth])")
@@ -79,7 +79,8 @@ def test_figures_and_tables_keep_their_size_on_a_phone(browser: Browser, pages: 
     assert all(shown >= min(natural, 600) for shown, natural in widths)
     table = "document.querySelector('.prose table')"
     assert phone.evaluate(f"{table}.offsetWidth") > PHONE[0]
-    assert "invert" in phone.evaluate("getComputedStyle(document.querySelector('.output img')).filter")
+    look = phone.evaluate("(({filter, backgroundColor}) => [filter, backgroundColor])(getComputedStyle(document.querySelector('.output img')))")
+    assert look == ["brightness(0.85)", "rgb(255, 255, 255)"]  # the words say what is dark
     phone.close()
 
 
@@ -129,6 +130,8 @@ def test_the_search_finds_sections_of_other_lessons(lesson: Page) -> None:
     assert lesson.locator("#found mark").first.text_content().lower() in ("byte-pair", "merge")
     lesson.locator("#found a", has_text="1 ·").first.click()
     lesson.wait_for_url("**/01_embeddings/index.html#*")
+    lesson.fill("#words", "attention")
+    assert lesson.text_content("#count").endswith(f"the first {lesson.locator('#found li').count()} of them below")
     lesson.fill("#words", "<img src=x onerror=alert(1)>")
     assert lesson.text_content("#count") == "0 sections"
     lesson.fill("#words", "causal_mask")
