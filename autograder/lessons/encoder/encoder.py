@@ -56,6 +56,7 @@ exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_
         example(lambda d: _encoder(d, [torch.tensor([[5, 4, 0]])], sizes=(7, 6, 1, 2, 5))),
         example(lambda d: _encoder(d, [torch.tensor([[5, 6, 0], [4, 5, 6]]), masks.padding([2, 3])],
                 sizes=(7, 6, 2, 2, 5))),
+        example(lambda d: _encoder(d, [torch.tensor([[5, 4, 6]]), masks.causal(3)], sizes=(7, 6, 1, 2, 5))),
         example(lambda d: _encoder(d, [torch.tensor([[4, 5]])], sizes=(6, 4, 1, 1, 3),
                                    train=True, dropout=dropout.NEARLY_ALL)),
     ], checks=[
