@@ -26,7 +26,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from coursework import scope
-from coursework.cells import without_magics
+from coursework.cells import defines, without_magics
 from coursework.console import say
 
 FORCE: Final = "COURSEWORK_STAND_INS"
@@ -37,6 +37,10 @@ START_SECONDS: Final = 60.0  # to import torch from a cold disk
 STEP_SECONDS: Final = 5.0
 TOO_LONG: Final = "did not come to an end"
 DIED: Final = "ended its whole process"
+NOT_THERE: Final = "is not defined in any cell"
+SYNTAX: Final = "has a syntax error in line {line} of its cell"
+UNREADABLE: Final = "has a cell that cannot be read"
+RAISES: Final = "is not defined, because its cell ends with an exception"
 
 
 def load_earlier(lesson: str, folder: Path = HERE) -> dict[str, Any]:
@@ -48,10 +52,16 @@ def load_earlier(lesson: str, folder: Path = HERE) -> dict[str, Any]:
     """
     wanted = scope.wanted(lesson)
     found = {origin: _find(origin, folder) for origin in wanted}
-    problems = {name: found[origin].problem for origin, names in wanted.items() for name in names}
+    problems = {
+        name: found[origin].broken(name) or found[origin].problem
+        for origin, names in wanted.items()
+        for name in names
+    }
     usable = {origin: names for origin, names in wanted.items() if found[origin].cells}
     if usable:  # no process is started where nothing was found
-        problems |= try_parts(usable, {origin: found[origin].cells for origin in usable})
+        for name, problem in try_parts(usable, {each: found[each].cells for each in usable}).items():
+            known = problems[name] if problem == NOT_THERE else ""
+            problems[name] = known or problem
     parts: dict[str, Any] = {}
     for origin, names in wanted.items():
         parts |= {name: scope.stand_in(name) for name in names}
@@ -62,7 +72,7 @@ def load_earlier(lesson: str, folder: Path = HERE) -> dict[str, Any]:
             parts |= {name: own[name] for name in passed if name in own}
     for name in scope.NEEDS[lesson]:
         notebook, problem = found[scope.ORIGIN[name]], problems[name]
-        yours = f"yours in {notebook.path} " if notebook.cells else ""
+        yours = "" if problem == notebook.problem else f"yours in {notebook.path} "
         note = f"the stand-in, since {yours}{problem}" if problem else f"yours, from {notebook.path}"
         say(f"{name}: {note}", indent="  ")
     return {name: parts[name] for name in scope.NEEDS[lesson]}
@@ -72,12 +82,17 @@ def load_earlier(lesson: str, folder: Path = HERE) -> dict[str, Any]:
 class _Notebook:
     """An earlier notebook: its path from here, and its answers' definitions, cell by cell.
 
-    `problem` says why there are none.
+    `problem` says why there are none. `unread` holds the cells that are not valid Python, with what is wrong.
     """
 
     path: str = ""
     cells: tuple[str, ...] = ()
     problem: str = ""
+    unread: tuple[tuple[str, str], ...] = ()
+
+    def broken(self, name: str) -> str:
+        """Return what is wrong with the cell that defines a name if it is not valid Python, "" otherwise."""
+        return next((problem for text, problem in self.unread if defines(text, name)), "")
 
 
 def _find(lesson: str, folder: Path) -> _Notebook:
@@ -100,26 +115,34 @@ def _find(lesson: str, folder: Path) -> _Notebook:
         try:
             if path.stat().st_size > MAX_BYTES:
                 return _Notebook(shown, problem=f"{shown} is too large to be read")
-            cells = tuple(_definitions(json.loads(path.read_text(encoding="utf-8"))))
+            answers = list(_answers(json.loads(path.read_text(encoding="utf-8"))))
         except (OSError, ValueError, RecursionError, MemoryError):
             return _Notebook(shown, problem=f"{shown} cannot be read as a notebook")
-        return _Notebook(shown, cells, "" if cells else f"no answers were found in {shown}")
+        cells = tuple(text for text, problem in answers if not problem and text)
+        unread = tuple((text, problem) for text, problem in answers if problem)
+        return _Notebook(shown, cells, "" if cells else f"no answers were found in {shown}", unread)
     return _Notebook(problem=f"there is no {file} next door")
 
 
-def _definitions(notebook: Any) -> Iterator[str]:
-    """Yield what each solution cell defines, without what it does: prints, plots, loops, shell commands."""
+def _answers(notebook: Any) -> Iterator[tuple[str, str]]:
+    """Yield what each solution cell defines, without what it does: prints, plots, loops, shell commands.
+
+    Of one that is not valid Python, yield the text and what is wrong with it.
+    """
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     for cell in filter(_is_answer, cells if isinstance(cells, list) else ()):
         source = cell.get("source", "")
         text = "".join(map(str, source)) if isinstance(source, list) else str(source)
         try:
             tree = ast.parse(without_magics(text))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue  # what does not parse defines nothing
+        except SyntaxError as problem:
+            yield text, SYNTAX.format(line=problem.lineno)
+            continue
+        except (ValueError, RecursionError, MemoryError):
+            yield text, UNREADABLE
+            continue
         tree.body = [node for node in tree.body if _defines(node)]
-        if tree.body:
-            yield ast.unparse(tree)
+        yield ast.unparse(tree), ""
 
 
 def _is_answer(cell: Any) -> bool:

@@ -8,12 +8,14 @@ right on its public examples, and has the gradients of its stand-in.
 import json
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from coursework import scope
-from coursework.earlier import run_cells
+from coursework.cells import defines
+from coursework.earlier import NOT_THERE, RAISES, run_cells
 from coursework.engine.compare import difference, is_right
 from coursework.engine.examples import SEED, Example, find
 from coursework.engine.observe import try_answer
@@ -47,16 +49,16 @@ def main() -> None:
         for name in names:
             if name not in verdicts:
                 say(begin=name)
-                verdicts[name] = problem_of(name, found)
+                verdicts[name] = problem_of(name, found, job["cells"][lesson])
                 say(end=name, problem=verdicts[name])
             if not verdicts[name]:
                 parts[name] = found[name]
 
 
-def problem_of(name: str, found: dict[str, Any]) -> str:
-    """Return why a part cannot be used, '' where it can."""
+def problem_of(name: str, found: dict[str, Any], cells: Sequence[str] = ()) -> str:
+    """Return why a part cannot be used, '' where it can. `cells` are those that it should come from."""
     if name not in found:
-        return "is not there"
+        return RAISES if any(defines(text, name) for text in cells) else NOT_THERE
     known = find(name, scope.ORIGIN[name])
     assert known is not None
     for example in known.examples:

@@ -31,6 +31,7 @@ def scaled_dot_product_attention(q, k, v, mask=None):
     w = w if mask is None else w * mask
     return w @ v, w
 """
+NEXT_DOOR = "../03_attention/03_attention.ipynb"
 FAILS = f'fails `check("{NAME}")` there'
 Lay = Callable[..., Path]
 
@@ -115,7 +116,11 @@ def test_the_model_answers_of_lesson_3_are_taken(
         ('{"cells": [3, {"cell_type": "code", "metadata": 4}]}', "no answers were found"),
         ('{"cells": "all"}', "no answers were found"),
         (notebook("def f(:\n    pass"), "no answers were found"),
-        (notebook("x = 1"), "is not there"),
+        (notebook("x = 1"), f"yours in {NEXT_DOOR} is not defined in any cell"),
+        (notebook(f"{GOOD} +"), f"yours in {NEXT_DOOR} has a syntax error in line 12 of its cell"),
+        (notebook(f"{GOOD} +", "x = 1"), f"yours in {NEXT_DOOR} has a syntax error in line 12 of its cell"),
+        (notebook(f"{GOOD}\0"), f"yours in {NEXT_DOOR} has a "),
+        (notebook(f"import nowhere\n{GOOD}"), "is not defined, because its cell ends with an exception"),
         (notebook(GOOD, solution=False), "no answers were found"),
         (notebook("def scaled_dot_product_attention(q, k, v, mask=None):\n    raise NotImplementedError()"),
          "is not filled in yet"),
