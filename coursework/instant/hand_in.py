@@ -2,7 +2,6 @@
 
 import ast
 import contextlib
-import re
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from coursework.cells import digest_of, magic_that_drops, names_bound, without_magics
-from coursework.console import say
+from coursework.console import say, with_capital
 from coursework.instant.exercises import (
+    OPEN,
     WRONG,
     PublicExercise,
     copies_of,
@@ -55,6 +55,14 @@ COPIES = (
 UNANSWERED = "Not answered yet: {names}. That is {points:g} of {total:g} points."
 NOT_RIGHT = 'Not right yet: {names}. check("{first}") says why.'
 SKIPPED = "Skipped, so not checked: {names}. Grading reads the cell as it stands. Run it to have it checked."
+LEFTOVER = (
+    "{title}: the answers are there, and so is the line raise NotImplementedError below them. Grading reads "
+    "the answers. Delete the line, and run the cell and its test to have their form checked."
+)
+NOT_RUN = (
+    "Not run since the kernel started, so not checked: {names}. Run the cell of each, then hand_in() again."
+)
+UNSETTLED = 'Not checked: {names}. check("{first}") says why.'
 ANYWAY = (
     "You may hand in anyway: what is not answered gets no points, and the rest is graded. Or work on it "
     "first, save (Ctrl+S), and run hand_in() again."
@@ -82,7 +90,7 @@ def hand_in() -> None:
 
 def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     """Yield what there is to say of a notebook, whose kernel has these names, and write the copy."""
-    from coursework.instant.glance import glance  # takes longer than all else that lessons import
+    from coursework.instant.glance import RIGHT, glance  # takes longer than all else that lessons import
 
     saved, exercises, runs = saved_cells(file), exercises_of(file.stem), runs_of(names)
     cells, code = graded_cells(file), saved_code(file)
@@ -108,19 +116,18 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     if named := [said for _, said in left if said]:
         points, total = sum(worth for worth, said in left if said), sum(worth for worth, _ in left)
         yield UNANSWERED.format(names=", ".join(named), points=points, total=total)
-    wrong = [
-        each.exercise.called.strip("`") for each in glance(file, names, runs).states if each.mark == WRONG
-    ]
+    seen = glance(file, names, runs).states
+    wrong = [each.exercise.called.strip("`") for each in seen if each.mark == WRONG]
     if wrong:
         yield NOT_RIGHT.format(names=", ".join(wrong), first=wrong[0])
-    skipped = [
-        each.name
-        for each in exercises
-        if runs and runs.is_skipped(each) and not _left(each, saved.get(each.id, ""))
-    ]
-    if skipped:
-        yield SKIPPED.format(names=", ".join(skipped))
-    if named or wrong or skipped:
+    answered = [each for each in exercises if _is_answered(each, saved) and not _is_copied(each, cells)]
+    ended = [each for each in answered if each.has_entries and _ends_early(saved[each.id])]
+    yield from (LEFTOVER.format(title=with_capital(each.title)) for each in ended)
+    states = [each for each in seen if each.mark == OPEN and not each.words.startswith(RIGHT)]
+    left_open = [each.exercise for each in states if each.exercise in answered and each.exercise not in ended]
+    unchecked = list(_unchecked(left_open, runs)) if runs else []
+    yield from unchecked
+    if named or wrong or unchecked:
         yield ANYWAY
     place = file.resolve().parent.parent / FOLDER / file.name
     time = _time(datetime.fromtimestamp(file.stat().st_mtime).astimezone())
@@ -134,6 +141,23 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     yield (DONE if complete else INCOMPLETE).format(place=f"../{FOLDER}/{file.name}", time=time)
 
 
+def _is_answered(exercise: PublicExercise, saved: Mapping[str, str]) -> bool:
+    """Return whether a saved cell is an answer in code that can count, and has nothing left open."""
+    source = saved.get(exercise.id, "")
+    usable = bool(source.strip()) and not exercise.written and not _unusable(exercise, source)
+    return usable and not _left(exercise, source)
+
+
+def _unchecked(answered: Sequence[PublicExercise], runs: CellRuns) -> Iterator[str]:
+    """Yield why saved answers were not checked: skipped, not run, or what `check` says."""
+    skipped = [each for each in answered if runs.is_skipped(each)]
+    waiting = [each for each in answered if runs.has_yet_to_run(each)]
+    others = [each for each in answered if each not in (*skipped, *waiting)]
+    for told, about in ((SKIPPED, skipped), (NOT_RUN, waiting), (UNSETTLED, others)):
+        if named := [each.called.strip("`") for each in about]:
+            yield told.format(names=", ".join(named), first=named[0])
+
+
 def _time(saved: datetime) -> str:
     """Return when a file was saved, as in "18:20", or "18:20 on 5 May 2026" if that was not today."""
     today = saved.date() == datetime.now(saved.tzinfo).date()
@@ -145,10 +169,28 @@ def _left(exercise: PublicExercise, source: str) -> str:
     title, points = exercise.called.replace("`", ""), exercise.worth
     if digest_of(source) == exercise.skeleton:
         return f"{title} ({points})"
-    keys = _unfilled(source) if exercise.has_entries else []
-    if exercise.has_entries and not keys and re.search(rf"^\s*{UNFINISHED}", source, re.M):
-        return f"{title} ({points}): its line {UNFINISHED} is still there"
-    return f"{', '.join(keys)} of {title} (part of {points})" if keys else ""
+    if not exercise.has_entries:
+        return ""
+    above = _above_raise(source)
+    below = f": nothing counts below its line {UNFINISHED}" if _ends_early(source) else ""
+    if below and exercise.name not in names_bound(above):
+        return f"{title} ({points}){below}"
+    keys = _unfilled(above)
+    return f"{', '.join(keys)} of {title} (part of {points}){below}" if keys else ""
+
+
+def _above_raise(source: str) -> str:
+    """Return what a cell runs before it ends at the `raise` of its skeleton, the whole cell without one."""
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError):
+        for node in ast.parse(without_magics(source)).body:
+            if isinstance(node, ast.Raise) and ast.unparse(node).startswith(UNFINISHED):
+                return "\n".join(source.split("\n")[: node.lineno - 1])
+    return source
+
+
+def _ends_early(source: str) -> bool:
+    """Return whether the `raise` of the skeleton is left in a cell, outside of any function."""
+    return _above_raise(source) != source
 
 
 def _unusable(exercise: PublicExercise, source: str) -> str:

@@ -163,16 +163,29 @@ def test_an_answer_that_cannot_count_is_told(
     assert ("look at the lines above first" in said) is bool(told)
 
 
-def test_a_dictionary_whose_raise_is_left_is_not_answered(notebook: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line that only says so in a comment is none."""
+def test_of_a_dictionary_what_is_above_a_raise_that_is_left_is_answered(
+    notebook: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Grading reads that, and nothing below the line. One that only says so in a comment is none."""
     cells = nbformat.read(notebook, as_version=4)
     answers = next(cell for cell in cells.cells if cell.id == "attention-shapes")
     filled = re.sub(r"None\b", "'A'", answers.source)
-    for source, left in ((filled, True), (filled.replace("raise Not", "# raise Not"), False)):
-        answers.source = source
+    table = filled.partition("# YOUR CODE HERE")[0]
+    line = "raise NotImplementedError"
+    below = f": nothing counts below its line {line}"
+    for source, told, points in (
+        (filled, f"the answers are there, and so is the line {line} below them. Grading reads the answers.", 18),
+        (filled.replace("raise Not", "# raise Not"), "", 18),
+        (f"{line}()\n{table}", f"shapes and choices (2 points){below}", 20),
+        (f"{answers.source}\nanswers['k'] = 4", f"of shapes and choices (part of 2 points){below}", 20),
+    ):
+        answers.source, released = source, answers.source
         nbformat.write(cells, notebook)
         hand_in()
-        assert ("its line raise NotImplementedError is still there" in words(capsys)) == left
+        answers.source, said = released, words(capsys)
+        assert told in said
+        assert bool(told) == (line in said)
+        assert f"That is {points} of 20 points." in said
 
 
 def test_a_notebook_that_was_renamed_is_told_as_that(notebook: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
