@@ -8,14 +8,14 @@ import sys
 from typing import Any
 
 from coursework.console import say, with_capital
-from coursework.instant.exercises import PublicExercise
+from coursework.instant.exercises import PublicExercise, exercises_of, notebook_file
 from coursework.instant.notebook import exercise_named, meant, name_of, runs_of
 
 DONE = "{name} is skipped: a stand-in does its work in this notebook. Grading reads its cell as it stands."
 NOTHING = "{title}: nothing below needs it, so go on without it. Grading reads its cell as it stands."
 NOT_TESTED = "{name} is skipped, so this test has nothing to test."
 UNKNOWN = "There is no exercise '{name}'. {meant}check() lists the exercises of this lesson."
-WHICH = 'Say which exercise to skip, such as skip("softmax"). check() lists the exercises of this lesson.'
+WHICH = "Say which exercise to skip{example}. check() lists the exercises of this lesson."
 
 
 def skip(*answers: Any) -> None:
@@ -28,7 +28,10 @@ def skip(*answers: Any) -> None:
     for answer in answers:
         _skip(answer, names)
     if not answers:
-        say(WHICH)
+        file = notebook_file(names)
+        here = exercises_of(file.stem) if file else ()
+        example = next((f', such as skip("{each.name}")' for each in here if each.stand_in), "")
+        say(WHICH.format(example=example))
 
 
 def _skip(name: Any, names: dict[str, Any]) -> None:
