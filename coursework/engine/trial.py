@@ -106,11 +106,28 @@ def _limit_by_thread(seconds: float) -> Iterator[None]:
 
 def runs(source: str, scope: dict[str, Any], seconds: float) -> bool:
     """Return whether a cell runs to its end in some seconds; its names are in `scope` then."""
+    return exception_of(source, scope, seconds) is None
+
+
+def exception_of(
+    source: str, scope: dict[str, Any], seconds: float, file: str = FILE
+) -> BaseException | None:
+    """Return what a cell raises in some seconds, None if it runs to its end; its names are in `scope` then.
+
+    Its traceback begins in the cell, whose code goes by the name of `file`.
+    """
+    raised: list[BaseException] = []
 
     def run() -> None:
-        exec(compile(source, FILE, "exec", dont_inherit=True), scope)  # noqa: S102 - the student's own
+        try:
+            exec(compile(source, file, "exec", dont_inherit=True), scope)  # noqa: S102 - the student's own
+        except BaseException as problem:
+            trace = problem.__traceback__
+            raised.append(problem.with_traceback(trace.tb_next if trace else None))
+            raise
 
-    return try_for(seconds, _Do(run), None, "").raised is None
+    try_for(seconds, _Do(run), None, "")
+    return raised[0] if raised else None
 
 
 def took_too_long(seen: Observation) -> bool:

@@ -9,6 +9,7 @@ import linecache
 import os
 import re
 import traceback
+from collections.abc import Sequence
 from types import MethodType, TracebackType
 from typing import Any
 
@@ -16,9 +17,19 @@ from coursework.cells import below_magic, digest_of, names_bound
 from coursework.console import wrapped
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
 from coursework.engine.observation import Observation
+from coursework.engine.observe import TookTooLongError
+from coursework.engine.trial import FILE, exception_of
 from coursework.instant.exercises import ASKS, NO_INPUT, PublicExercise, notebook_file, saved_demos
-from coursework.instant.notebook import earlier_used, excluded_means, first_failing, right_apart_from_earlier
-from coursework.instant.runs import CellRuns, FailedTest, described
+from coursework.instant.notebook import (
+    WAIT,
+    earlier_failing,
+    excluded_means,
+    fails_as_well,
+    fails_first,
+    first_failing,
+    standing_in,
+)
+from coursework.instant.runs import CellRuns, described
 from coursework.instant.sources import cell_of, names_read, of_a_cell, used
 
 NEEDS = '`{lacking}` is missing here, because `{name}` is not {state} yet. {ways}, or run `skip("{name}")`.'
@@ -36,8 +47,8 @@ BROKEN = (
     '`{name}` is not right yet, so this cell cannot run. `check("{name}")` says why: fix it, or run '
     '`skip("{name}")` to go on without it.'
 )
-FIRST = '`check("{first}")` fails first: fix that. `{name}` needs it.'
-AS_WELL = "`{first}`, which it needs, fails as well."
+FIRST = "{first} This test needs it, and passes with right earlier exercises."
+AS_WELL = "`{first}`, which it needs, {fails}."
 ANOTHER = "in another of your cells"
 STOPPED = "You stopped your code{place}. Is there a loop that never ends?"
 GOT_NONE = "got None. Is there a `return`?"
@@ -59,7 +70,7 @@ def show_failures_as_cards(shell: Any, runs: CellRuns) -> None:
     plain = shell._showtraceback  # no public hook lets the cell still count as failed
 
     def show(_shell: Any, kind: type[BaseException], value: BaseException, lines: list[str]) -> None:
-        with contextlib.suppress(Exception):
+        with contextlib.suppress(Exception, KeyboardInterrupt):
             lines = [wrapped(line, width=WIDTH) for line in _shown(value, runs)] or lines
         plain(kind, value, lines)
 
@@ -76,16 +87,17 @@ def _shown(value: BaseException, runs: CellRuns) -> list[str]:
     tested = runs.tested_exercise()
     if tested is None:
         return []
-    failed = _failed(value, tested, runs)
-    if not isinstance(value, KeyboardInterrupt):
-        runs.failing[tested.id] = failed
-    message = failed.message
-    if failed.first and failed.own:
-        message = f"{message if message[-1] in '.?!' else f'{message}.'} {AS_WELL.format(first=failed.first)}"
+    failed, own, earlier = _failed(value, tested, runs)
+    if own and not isinstance(value, KeyboardInterrupt):
+        runs.failing[tested.id] = own
+    elif not own:
+        runs.failing.pop(tested.id, None)
+    sentence = own if not earlier or own[-1:] in (*".?!", "") else f"{own}."
+    message = f"{sentence} {earlier}".strip()
     from IPython.display import display
 
     text = FAILS.format(name=tested.name, message=message).replace("`", "")
-    display({"text/html": failed_test(value, message, tested.name), "text/plain": text}, raw=True)
+    display({"text/html": failed_test(failed, message, tested.name), "text/plain": text}, raw=True)
     if "NBGRADER_VALIDATING" in os.environ:  # nbgrader shows the error alone
         return [text]
     short = SHORT.format(kind=type(value).__name__, name=tested.name)
@@ -162,26 +174,48 @@ def _unwritten(trace: TracebackType | None, runs: CellRuns) -> PublicExercise | 
     return next(found, None) or runs.own_exercise()
 
 
-def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> FailedTest:
-    """Return why a visible test failed: by its message, or the exception in the student's code."""
+def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> tuple[BaseException, str, str]:
+    """Return why a visible test failed: an exception, what it says of the answer, and of an earlier exercise.
+
+    Where earlier exercises fail, the test is run again with right versions of these in place. What it raises
+    then is the answer's own mistake; if that is nothing, so is what is said of the answer.
+    """
+    if stale := runs.problem(tested):
+        return value, stale, ""
+    if isinstance(value, KeyboardInterrupt):
+        return value, _words(value, tested, runs), ""
+    if excluded := excluded_means(tested, runs.names):
+        return value, excluded, ""
+    earlier = earlier_failing(tested, runs.names, runs.source)
+    if not earlier:
+        return value, _words(value, tested, runs), ""
+    first = fails_first(earlier[0], runs.names), fails_as_well(earlier[0], runs.names)
+    own = _with_right(earlier, value, runs)
+    if own is None:
+        return value, "", FIRST.format(first=first[0])
+    return own, _words(own, tested, runs), AS_WELL.format(first=earlier[0].name, fails=first[1])
+
+
+def _with_right(
+    earlier: Sequence[PublicExercise], value: BaseException, runs: CellRuns
+) -> BaseException | None:
+    """Return what a visible test raises with right earlier exercises in place, None if it passes then."""
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(value.__traceback__)]
+    file = next(filter(of_a_cell, files), FILE)  # the test's, whose lines tracebacks show
+    with standing_in(earlier, runs.names):
+        own = exception_of(runs.source, dict(runs.names), WAIT, file)
+    return value if isinstance(own, TookTooLongError) else own
+
+
+def _words(value: BaseException, tested: PublicExercise, runs: CellRuns) -> str:
+    """Return what a failed visible test says: its message, or the exception in the student's code."""
+    if isinstance(value, AssertionError) and str(value):
+        return re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
     own = None if runs.is_elsewhere(tested) else runs.own.get(tested.id)
     source = below_magic(own.source) if own else cell_of(runs.names.get(tested.name))
-    if stale := runs.problem(tested):
-        return FailedTest(stale)
-    stopped = isinstance(value, KeyboardInterrupt)
-    if excluded := "" if stopped else excluded_means(tested, runs.names):
-        return FailedTest(excluded)
-    blamed = first_failing(earlier_used(tested, runs.names), runs.names)
-    if blamed and right_apart_from_earlier(tested, runs.names):
-        message = FIRST.format(first=blamed.name, name=tested.name)
-        return FailedTest(message, blamed.name, own=False)
-    if isinstance(value, AssertionError) and str(value):
-        said = re.sub(r"got None(Type)?\..*", GOT_NONE, str(value), flags=re.DOTALL)
-    else:
-        said = _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
-        if raiser := _raiser(value, tested, runs):
-            said = said.replace(ANOTHER, f"in the cell of `{raiser.name}`")
-    return FailedTest(said, blamed.name if blamed else "")
+    said = _exception_words(value, StudentCell(source, frozenset({tested.name})), runs.source)
+    raiser = _raiser(value, tested, runs)
+    return said.replace(ANOTHER, f"in the cell of `{raiser.name}`") if raiser else said
 
 
 def _raiser(value: BaseException, tested: PublicExercise, runs: CellRuns) -> PublicExercise | None:

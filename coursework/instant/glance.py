@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from coursework.instant.card import template
-from coursework.instant.exercises import DONE, FILLED, OPEN, WRONG, PublicExercise, exercises_of
+from coursework.instant.exercises import (
+    DONE,
+    FILLED,
+    OPEN,
+    WRONG,
+    PublicExercise,
+    every_exercise,
+    exercises_of,
+)
 from coursework.instant.notebook import card_for
 from coursework.instant.runs import CellRuns
 
@@ -95,14 +103,18 @@ def _state(exercise: PublicExercise, names: Mapping[str, Any], runs: CellRuns | 
         return OPEN, "not written yet"
     if runs and not exercise.written and exercise.name not in names:
         return OPEN, runs.undefined(exercise).replace("`", "")
-    return _as_checked(exercise, names)
+    return _as_checked(exercise, names, runs)
 
 
-def _as_checked(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str]:
+def _as_checked(exercise: PublicExercise, names: Mapping[str, Any], runs: CellRuns | None) -> tuple[str, str]:
     """Return what `check` says of an exercise, in a few words."""
     card = card_for(exercise.id, names)
     if card.waits_for:
-        return OPEN, f"{card.headline.removesuffix('.')}: fix that first"
+        first = next(each for each in every_exercise() if each.name == card.waits_for)
+        to_do = "fix that first"
+        if runs and runs.is_unwritten(first):
+            to_do = "run its cell first" if runs.has_yet_to_run(first) else "write that first"
+        return OPEN, f"{card.headline.removesuffix('.')}: {to_do}"
     if card.mark in (FILLED, OPEN):
         return card.mark, card.headline.removesuffix(".")
     return (DONE, RIGHT) if card.passed else (WRONG, f"not right yet: check({exercise.name}) says why")

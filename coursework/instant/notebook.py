@@ -47,7 +47,7 @@ NOT_WRITTEN = "not written yet."
 NOT_IN_WORDS = "not written yet, as saved."
 UNCHECKED = "Nothing is checked here."
 LEFT = "still to be answered: {keys}."
-UNFINISHED = "not filled in, or its raise line is still there."
+UNFINISHED = "filled in, but its raise line is still there."
 NO_DICTIONARY = "not a dictionary, which the exercise asks for."
 FORM_FAILS = "a visible test fails:"
 UNKNOWN = "`check()` lists the exercises of this lesson."
@@ -63,20 +63,16 @@ SKIPPED = (
     "cell to have your answer checked."
 )
 TEST_FAILS = "right on its examples, but a visible test fails:"
-TEST_AGAIN = "right on its examples. Run its visible test again."
 NOT_SAVED = "right on its examples, but part of it is not in the saved notebook."
 LOST = (
     "No cell of the saved notebook defines {lost}, which it uses, and grading reads the saved notebook. If "
     "that cell is still there, save the notebook (Ctrl+S). If not, bring it back."
 )
-STALE = "That test last failed because of `{first}`."
 UNTRAINED = "right on its examples, but it would not be trained as a whole."
 RIGHT_BUT = "right on its examples with a working {first}."
-EARLIER = (
-    '`check("{first}")` fails first: fix that. Your `{name}` needs it, and is right on its examples apart '
-    "from that."
-)
-ALSO = "Its own mistake is below; {first}, which it needs, fails as well."
+FIRST = '`check("{first}")` fails first: fix that.'
+EARLIER = "{first} Your `{name}` needs it, and is right on its examples apart from that."
+ALSO = "Its own mistake is below; {first}, which it needs, {fails}."
 STILL_WRITING = "The chat box is still writing, and does not come to a next token. Restart the kernel."
 ENDS_THE_CELL = "{name}() ends only its cell. To stop working, save the notebook and close its tab."
 NO_LESSON = (
@@ -158,7 +154,7 @@ def meant(name: str) -> str:
     return f"Did you mean `{near[0]}`? " if near else ""
 
 
-def card_for(name: str, names: Mapping[str, Any]) -> "Card":  # noqa: PLR0911 - a table of states
+def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer, by the exercise's id or by its name."""
     from coursework.engine.examples import find
     from coursework.instant.card import Card
@@ -175,10 +171,7 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":  # noqa: PLR0911 - 
     card = _tried(examples, exercise, names)
     runs = runs_of(names)
     if card.passed and runs and exercise and (failed := runs.failing.get(exercise.id)):
-        if failed.own:
-            return replace(card, passed=False, headline=TEST_FAILS, title=failed.message)
-        title = STALE.format(first=failed.first)
-        return Card(examples.name, False, TEST_AGAIN, title, sign=OPEN)
+        return replace(card, passed=False, headline=TEST_FAILS, title=failed)
     if card.passed and exercise and (lost := _lost(exercise, names)):
         told = LOST.format(lost=" and ".join(f"`{name}`" for name in lost))
         return replace(card, passed=False, headline=NOT_SAVED, title=told, sign=OPEN)
@@ -206,8 +199,7 @@ def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
         return replace(card, where=search.OFFER.format(name=name)) if card.may_search else card
     examples, exercise = find(name), exercise_named(name, names)
     assert examples is not None
-    earlier = [each for each in earlier_used(exercise, names) if _fails(each, names)] if exercise else []
-    with _standing_in(earlier, names):
+    with standing_in(earlier_failing(exercise, names) if exercise else [], names):
         found = search.where(examples, exercise, names)
     if not found.lines:  # the line that raised is still worth reading
         return replace(card, where=f"{card.where} {found.sentence}".strip())
@@ -259,7 +251,7 @@ def _form_of(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, s
     if runs and runs.is_unfinished(exercise):
         return OPEN, UNFINISHED, ""
     if runs and (failed := runs.failing.get(exercise.id)):
-        return WRONG, FORM_FAILS, failed.message
+        return WRONG, FORM_FAILS, failed
     return FILLED, FILLED_IN, UNCHECKED
 
 
@@ -323,35 +315,44 @@ def _own_mistake(card: "Card", examples: Any, exercise: PublicExercise, names: M
     """
     from coursework.instant.card import Card
 
-    earlier = [each for each in earlier_used(exercise, names) if _fails(each, names)]
+    earlier = earlier_failing(exercise, names)
     if not earlier:
         return card
-    with _standing_in(earlier, names):
+    with standing_in(earlier, names):
         again = _tried(examples, exercise, names)
-    first = earlier[0].name
+    first, told = earlier[0].name, fails_first(earlier[0], names)
     if again.passed:
-        title = EARLIER.format(name=exercise.name, first=first)
+        title = EARLIER.format(name=exercise.name, first=told)
         return Card(exercise.name, False, RIGHT_BUT.format(first=first), title, waits_for=first, sign=OPEN)
-    return replace(again, headline=f"{again.headline} {ALSO.format(first=first)}")
+    also = ALSO.format(first=first, fails=fails_as_well(earlier[0], names))
+    return replace(again, headline=f"{again.headline} {also}")
 
 
-def right_apart_from_earlier(exercise: PublicExercise, names: Mapping[str, Any]) -> bool:
-    """Return whether an answer is right on its examples, if need be with right earlier exercises in place."""
-    from coursework.engine.examples import find
-
-    examples = find(exercise.id)
-    if examples is None or _not_to_be_tried(examples.name, exercise, names):
-        return False
-    card = _tried(examples, exercise, names)
-    card = card if card.passed else _own_mistake(card, examples, exercise, names)
-    return card.passed or bool(card.waits_for)
-
-
-def earlier_used(exercise: PublicExercise, names: Mapping[str, Any]) -> list[PublicExercise]:
-    """Return the exercises before this one, in its lesson, that the answer calls."""
+def earlier_failing(
+    exercise: PublicExercise, names: Mapping[str, Any], test: str = ""
+) -> list[PublicExercise]:
+    """Return the exercises before this one, in its lesson, that the answer or a test calls and that fail."""
     lesson = next((each for each in every_lesson() if exercise in each), ())
     before = lesson[: lesson.index(exercise)] if lesson else ()
-    return used(cell_of(names.get(exercise.name)), names, before)
+    called = [*used(cell_of(names.get(exercise.name)), names, before), *used(test, names, before)]
+    return [each for each in before if each in called and _fails(each, names)]
+
+
+def fails_first(earlier: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return what to do first about an earlier exercise that fails: it may only have to be run or written."""
+    return _missing(earlier, names)[1] or FIRST.format(first=earlier.name)
+
+
+def fails_as_well(earlier: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return that an earlier exercise fails as well, or that it is not defined, or not written yet."""
+    headline, _ = _missing(earlier, names)
+    return f"is {headline.removesuffix('.')}" if headline else "fails as well"
+
+
+def _missing(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the headline and title of a card where there is no answer to try, two "" where there is."""
+    mark, headline, title = _not_to_be_tried(exercise.name, exercise, names) or ("", "", "")
+    return (headline, title) if mark == OPEN else ("", "")
 
 
 def first_failing(exercises: Iterable[PublicExercise], names: Mapping[str, Any]) -> PublicExercise | None:
@@ -365,11 +366,11 @@ def _fails(exercise: PublicExercise, names: Mapping[str, Any]) -> bool:
     if skipped or not exercise.stand_in:
         return False
     card = card_for(exercise.id, names)
-    return not card.passed and card.headline not in (TEST_AGAIN, NOT_SAVED)
+    return not card.passed and card.headline != NOT_SAVED
 
 
 @contextlib.contextmanager
-def _standing_in(exercises: Iterable[PublicExercise], names: Mapping[str, Any]) -> Iterator[None]:
+def standing_in(exercises: Iterable[PublicExercise], names: Mapping[str, Any]) -> Iterator[None]:
     """Put right versions of some exercises in place for a while."""
     from coursework.instant.skip import made
 

@@ -71,25 +71,14 @@ class CellRun:
     cell_id: str | None = None
 
 
-@dataclass(frozen=True)
-class FailedTest:
-    """Why a visible test failed: a message, and an earlier exercise that fails as well, "" if none does.
-
-    Where the answer is right but for that one, the failure is not its `own`.
-    """
-
-    message: str
-    first: str = ""
-    own: bool = True
-
-
 @dataclass
 class CellRuns:
     """The runs of a kernel, by exercise.
 
     `elsewhere` holds, by exercise, the text of the cell that has last bound its name and is not its own.
     `lacking` maps each name that a cell could not bind, or only to None, to the exercise that it lacked.
-    `skipped` holds the stand-ins that `skip` put in place, `failing` the visible tests whose last run failed.
+    `skipped` holds the stand-ins that `skip` put in place, `failing` why the last run of a visible test
+    failed, where earlier exercises are not to blame.
     """
 
     names: dict[str, Any]
@@ -97,7 +86,7 @@ class CellRuns:
     elsewhere: dict[str, str] = field(default_factory=dict)
     lacking: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, Any] = field(default_factory=dict)
-    failing: dict[str, FailedTest] = field(default_factory=dict)
+    failing: dict[str, str] = field(default_factory=dict)
     source: str = ""  # of the cell that runs now
     cell_id: str | None = None
     _ids_known: bool = False

@@ -11,10 +11,15 @@ from conftest import ROOT
 from jupyter_client.manager import start_new_kernel
 
 LESSON = "03_attention"
-RELEASED = {
-    cell.id: cell.source
-    for cell in nbformat.read(ROOT / f"release/{LESSON}/{LESSON}.ipynb", as_version=4).cells
-}
+
+
+def released(lesson: str) -> dict[str, str]:
+    """The texts of a lesson's cells, by their ids."""
+    notebook = nbformat.read(ROOT / f"release/{lesson}/{lesson}.ipynb", as_version=4)
+    return {cell.id: cell.source for cell in notebook.cells}
+
+
+RELEASED = released(LESSON)
 RIGHT = """def softmax(x, dim=-1):
     e = (x - x.amax(dim, keepdim=True)).exp()
     return e / e.sum(dim, keepdim=True)"""
@@ -38,16 +43,16 @@ Lab = Callable[..., list[Any]]
 
 
 def lab_in(
-    folder: Path, *, validating: bool = False, written: Mapping[str, str] | None = None
+    folder: Path, *, lesson: str = LESSON, validating: bool = False, written: Mapping[str, str] | None = None
 ) -> Iterator[Lab]:
     """Start a kernel for a released lesson, and yield what runs a cell in it as JupyterLab does.
 
     The saved notebook has the cells `written` in place of those of the same ids. One of the id "copy" is a
     copy of `softmax`, below it.
     """
-    notebook = folder / LESSON / f"{LESSON}.ipynb"
+    notebook, texts = folder / lesson / f"{lesson}.ipynb", released(lesson)
     notebook.parent.mkdir()
-    saved = nbformat.read(ROOT / f"release/{LESSON}/{LESSON}.ipynb", as_version=4)
+    saved = nbformat.read(ROOT / f"release/{lesson}/{lesson}.ipynb", as_version=4)
     for cell in saved.cells:
         cell.source = (written or {}).get(cell.id, cell.source)
     if "copy" in (written or {}):
@@ -64,7 +69,7 @@ def lab_in(
     def run(cell: str, source: str | None = None) -> list[Any]:
         """Run a cell by its id, as it was released or with another text, and return its outputs."""
         content = {
-            "code": RELEASED[cell] if source is None else source,
+            "code": texts[cell] if source is None else source,
             "silent": False,
             "store_history": True,
         }
@@ -336,8 +341,13 @@ def test_what_is_interrupted_is_not_blamed_on_the_code(lab: Lab) -> None:
 
 
 def test_skip_asks_for_a_name(lab: Lab) -> None:
-    """A misspelt one is guessed."""
-    assert said(lab("new", "skip()")).startswith("Say which exercise to skip")
+    """It shows one of this lesson. A misspelt one is guessed."""
+    assert said(lab("new", "skip()")).startswith('Say which exercise to skip, such as skip("softmax"). check()')
+    elsewhere = "import os\nos.environ['JPY_SESSION_NAME'] = '{}.ipynb'\nskip()"
+    for lesson, name in (("02_positional_encoding", "sinusoidal_encoding"), ("05_encoder", "LayerNorm")):
+        told = said(lab("new", elsewhere.format(lesson)))
+        assert told.startswith(f'Say which exercise to skip, such as skip("{name}"). check()')
+    lab("new", elsewhere.format("03_attention"))
     assert "Did you mean 'softmax'?" in said(lab("new", 'skip("sofmax")'))
 
 
@@ -367,21 +377,18 @@ def test_a_visible_test_blames_an_earlier_exercise_for_nothing_that_is_the_answe
     lab("softmax", RIGHT)
 
 
-def test_a_test_that_failed_because_of_an_earlier_exercise_is_to_be_run_again(lab: Lab) -> None:
-    """Once that one is mended, the failure is not held against the answer any more."""
+def test_a_test_that_failed_because_of_an_earlier_exercise_is_not_held_against_the_answer(lab: Lab) -> None:
+    """It passed with a right one in place. Until that one is mended, the answer waits for it."""
     lab("softmax", NO_RETURN)
     lab("attention-scores", "def attention_scores(q, k):\n    return q @ k.mT / k.size(-1) ** 0.5")
     lab("scaled-dot-product-attention", SOUND)
     assert 'check("softmax") fails first' in said(lab("scaled-dot-product-attention-test"))
+    assert "with a working softmax" in said(lab("new", "check(scaled_dot_product_attention)"))
     lab("softmax", RIGHT)
-    told = said(lab("new", "check(scaled_dot_product_attention)"))
-    assert told.startswith("○ scaled_dot_product_attention: right on its examples. Run its visible test again.")
-    assert "That test last failed because of softmax." in told.replace("`", "")
-    lab("scaled-dot-product-attention-test")
     assert "Right on all" in said(lab("new", "check(scaled_dot_product_attention)"))
 
 
-def test_what_waits_for_its_test_is_not_called_failing(lab: Lab) -> None:
+def test_what_failed_for_an_earlier_exercise_is_not_called_failing(lab: Lab) -> None:
     """An exercise that needs it has a mistake of its own, and that alone is told."""
     lab("softmax", NO_RETURN)
     lab("attention-scores", "def attention_scores(q, k):\n    return q @ k.mT / k.size(-1) ** 0.5")
@@ -424,7 +431,7 @@ def test_answers_without_examples_have_one_state(lab: Lab) -> None:
     states = {
         right: "● filled in; the grader says whether it is right",
         right.replace("'A'", "None"): "○ still to be answered: why_scale",
-        f"{right}\nraise NotImplementedError()": "○ not filled in, or its raise line is still there",
+        f"{right}\nraise NotImplementedError()": "○ filled in, but its raise line is still there",
         right.replace("dict(", "list("): "○ not defined",
         right.replace("'A'", "'E'"): "✗ a visible test fails",
     }
@@ -545,6 +552,118 @@ def test_a_magic_below_the_first_line_is_told_as_ipython_does(lab: Lab) -> None:
     assert "ended with a UsageError (Line magic function %%time not found)." in told
 
 
+def test_what_has_not_run_is_named_before_handing_in(tmp_path: Path) -> None:
+    """After a restart a wrong answer is not known to be wrong. Nor is one whose cell fails."""
+    written = {"softmax": NO_RETURN, "causal-mask": "causal_mask = nowhere", "attention-scores": "def attention_scores(q:"}
+    for run in lab_in(tmp_path, written=written):
+        told = said(run("new", "from coursework import hand_in\nhand_in()"))
+        line = "Not run since the kernel started, so not checked: softmax, causal_mask. Run the cell of each, then"
+        assert line in told
+        assert "You may hand in anyway" in told
+        run("softmax", NO_RETURN)
+        run("causal-mask", written["causal-mask"])
+        told = said(run("new", "hand_in()"))
+        assert "Not right yet: softmax." in told
+        assert 'Not checked: causal_mask. check("causal_mask") says why.' in told
+        assert "Not run since" not in told
+
+
+def test_an_earlier_exercise_that_has_only_not_run_is_not_called_failing(tmp_path: Path) -> None:
+    """By `check`, alone and at a glance; nor is one that is not written."""
+    attention = "scaled-dot-product-attention"
+    for run in lab_in(tmp_path, written={"softmax": RIGHT, "attention-scores": SCORES, attention: SOUND}):
+        run("attention-scores", SCORES)
+        run(attention, SOUND)
+        told = said(run("new", "check(scaled_dot_product_attention)")).replace("`", "")
+        assert "with a working softmax. softmax is not defined yet: its cell has not run since" in told
+        assert "fails first" not in told
+        assert "with a working softmax: run its cell first" in said(run("new", "check()"))
+        run(attention, SOUND.replace("weights @ v", "weights"))
+        told = said(run("new", "check(scaled_dot_product_attention)"))
+        assert "Its own mistake is below; softmax, which it needs, is not defined." in told
+        run("softmax")
+        run(attention, SOUND)
+        told = said(run("new", "check(scaled_dot_product_attention)")).replace("`", "")
+        assert "with a working softmax. softmax is not written yet." in told
+        assert "with a working softmax: write that first" in said(run("new", "check()"))
+
+
+TABLE = """def sinusoidal_encoding(max_len, d_model):
+    if d_model % 2:
+        raise ValueError(d_model)
+    angles = torch.arange(max_len)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack((angles.sin(), angles.cos()), -1).flatten(1)"""
+SHIFT = """def shift_matrix(offset, d_model):
+    matrix = torch.zeros(d_model, d_model)
+    for row in range(0, d_model, 2):
+        a = torch.tensor(offset / 10000 ** (row / d_model))
+        matrix[row : row + 2, row : row + 2] = torch.stack((a.cos(), a.sin(), -a.sin(), a.cos())).view(2, 2)
+    return matrix"""
+
+
+def test_an_earlier_exercise_that_only_the_test_calls_is_blamed_as_well(tmp_path: Path) -> None:
+    """And nothing is held against the answer, which is right."""
+    for run in lab_in(tmp_path, lesson="02_positional_encoding"):
+        for table in (f"{TABLE}.double()", TABLE.replace("stack", "cat").replace(".flatten(1)", ""), f"{TABLE}.T"):
+            run("sinusoidal-encoding", table)
+            run("shift-matrix", SHIFT)
+            told = said(run("shift-matrix-test"))
+            assert 'fails: check("sinusoidal_encoding") fails first: fix that. This test needs it' in told
+            assert "✓ shift_matrix" in said(run("new", "check('shift-matrix')"))
+            run("shift-matrix", SHIFT.replace("return matrix", "return matrix.double()"))
+            told = said(run("shift-matrix-test"))
+            assert "fails first" not in told
+            assert "float64" in told
+        run("sinusoidal-encoding", TABLE)
+        run("shift-matrix", SHIFT)
+        assert said(run("shift-matrix-test")) == "shift_matrix: the visible tests pass"
+
+
+NORM = """class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        self.weight, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))
+        self.eps = eps
+
+    def forward(self, x):
+        return F.layer_norm(x, (x.size(-1),), self.weight, self.bias, self.eps)"""
+FEED = """class FeedForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.linear2(self.dropout(self.linear1(x).relu()))"""
+LAYER = """class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attention = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = FeedForward(d_model, d_ff)
+        self.norm1, self.norm2, self.dropout = LayerNorm(d_model), LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.dropout(self.self_attention(x, x, x, mask)[0]))
+        return self.norm2(x + self.dropout(self.feed_forward(x)))"""
+
+
+def test_an_earlier_exercise_is_blamed_only_if_the_test_passes_without_its_mistake(tmp_path: Path) -> None:
+    """One that is excluded computes the right thing: the answer's own mistake is told, by test and check."""
+    for run in lab_in(tmp_path, lesson="05_encoder"):
+        run("layer-norm", NORM)
+        run("feed-forward", FEED)
+        run("encoder-layer", LAYER)
+        (told,) = (said([each]) for each in run("encoder-layer-test") if "data" in each)
+        assert "train and eval mode differ" in told
+        assert "fails first" not in told
+        told = said(run("new", "check('encoder-layer')"))
+        assert told.startswith("✗ EncoderLayer: right on its examples, but a visible test fails:")
+        assert "train and eval mode differ" in told
+        run("encoder-layer", LAYER.replace("d_ff)", "d_ff, dropout)"))
+        assert "the visible tests pass" in said(run("encoder-layer-test"))
+        assert "✓ EncoderLayer" in said(run("new", "check('encoder-layer')"))
+
+
 def test_what_is_skipped_is_named_before_handing_in(tmp_path: Path) -> None:
     """A written answer that was not right is not forgotten, and one that is not written is named once."""
     for run in lab_in(tmp_path, written={"softmax": NO_RETURN}):
@@ -596,10 +715,12 @@ def test_an_answer_that_calls_input_is_told_that(lab: Lab) -> None:
 
 
 def test_an_exception_in_the_cell_of_another_exercise_names_it(lab: Lab) -> None:
-    """Both earlier ones are wrong, and so is the answer."""
+    """It is right on its examples, and so not one that fails first."""
     lab("softmax", NO_RETURN)
-    lab("attention-scores", "def attention_scores(q, k):\n    return q @ k.T")
-    lab("scaled-dot-product-attention", f"{SOUND.replace('weights @ v', 'v')}")
+    lab("attention-scores", SCORES.replace("    return", "    if q.shape[-2] == 5:\n        q.nothing\n    return"))
+    lab("scaled-dot-product-attention", SOUND)
+    assert "✓ attention_scores" in said(lab("new", "check(attention_scores)"))
     told = said(lab("scaled-dot-product-attention-test")).replace("`", "")
-    assert "RuntimeError in the cell of attention_scores" in told
+    assert "AttributeError in the cell of attention_scores" in told
+    assert "softmax, which it needs, fails as well" in told
     lab("softmax", RIGHT)
