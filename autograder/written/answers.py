@@ -71,6 +71,7 @@ class WrittenAnswers:
         self._texts = {lesson: read_lesson(course.text(lesson)) for lesson in lessons}
         self._salt = secrets.token_hex(16)  # so that neither an id nor an order tells a name
         self._found = lru_cache(maxsize=1)(self._find)
+        self._seen: dict[str, WrittenAnswer] = {}  # by id, also of answers that are gone by now
 
     def all(self, *, by_student: bool = False, shuffled: bool = False) -> list[WrittenAnswer]:
         """Return all answers, by question or by student; `shuffled` is an order that no name decides.
@@ -89,13 +90,41 @@ class WrittenAnswers:
             )
             for (lesson, exercise, student), answer in found.items()
         ]
+        self._seen |= {each.id: each for each in made}
+        return self._sorted(made, by_student=by_student, shuffled=shuffled)
 
+    def _sorted(
+        self, answers: Sequence[WrittenAnswer], *, by_student: bool, shuffled: bool
+    ) -> list[WrittenAnswer]:
         def order(each: WrittenAnswer) -> tuple[object, ...]:
             who = self._hidden(each.student) if shuffled else each.student
             what = each.lesson, each.place
             return (who, *what) if by_student else (*what, who)
 
-        return sorted(made, key=order)
+        return sorted(answers, key=order)
+
+    def seen(self, key: str) -> WrittenAnswer | None:
+        """Return the answer of this id as it was when it was last there; None if there never was one."""
+        return self._seen.get(key)
+
+    def why_gone(self, answer: WrittenAnswer) -> str:
+        """Say what the student of an answer did, or what was done to them, that it is gone."""
+        attempt = AttemptLog(self.course.reports).last(answer.student, answer.lesson)
+        if attempt is None:
+            return "was removed from the class"
+        if not attempt.report.is_graded:
+            return "has handed in a file that could not be graded"
+        ended = {each.id: each.outcome for each in attempt.report.exercises}.get(answer.exercise)
+        if ended in (Outcome.UNANSWERED, Outcome.MISSING):
+            return "has handed in again, without this answer"
+        return "has handed in again, and this answer is not to be graded by hand now"
+
+    def after(self, gone: WrittenAnswer, *, by_student: bool, shuffled: bool) -> WrittenAnswer | None:
+        """Return the ungraded answer that follows one that is gone, or else the first."""
+        left = [each for each in self.all() if each.score is None]
+        answers = self._sorted([*left, gone], by_student=by_student, shuffled=shuffled)
+        place = answers.index(gone)
+        return next(iter([*answers[place + 1 :], *answers[:place]]), None)
 
     def numbers(self) -> dict[str, int]:
         """Return a number for each student, which stands for the name where names are hidden."""

@@ -67,6 +67,14 @@ class Stored:
     replaced: Sequence[str] = ()
 
 
+@dataclass(frozen=True)
+class Gone:
+    """An answer that is no longer there: what became of it, and the comment that was typed for it."""
+
+    said: str
+    comment: str = ""
+
+
 def digest(comment: str) -> str:
     """Return what tells one comment from another; a form carries it back."""
     return hashlib.sha256(comment.encode()).hexdigest()[:16]
@@ -88,7 +96,7 @@ def answer_page(
     *,
     titles: Titles,
     numbers: Mapping[str, int],
-    note: Stored | None = None,
+    note: Stored | Gone | None = None,
     problem: str = "",
     comment: str | None = None,
 ) -> str:
@@ -105,8 +113,8 @@ def answer_page(
         name=name(answer, view, numbers),
         number=place + 1,
         steps=steps(answer),
+        numbers=numbers,
         note=note,
-        noted=name(note.done, view, numbers) if note else "",
         problem=problem,
         comment=answer.comment if comment is None else comment,
         was_comment=digest(answer.comment),
@@ -120,7 +128,7 @@ def list_page(
     *,
     titles: Mapping[str, Titles],
     numbers: Mapping[str, int],
-    note: Stored | None = None,
+    note: Stored | Gone | None = None,
 ) -> str:
     """Return the page that lists all answers, question by question."""
     questions = [
@@ -133,12 +141,21 @@ def list_page(
         view,
         questions=questions,
         names={each.id: name(each, view, numbers) for each in answers},
+        numbers=numbers,
         note=note,
-        noted=name(note.done, view, numbers) if note else "",
     )
 
 
-def _page(template: str, answers: Sequence[WrittenAnswer], view: View, **values: object) -> str:
+def _page(
+    template: str,
+    answers: Sequence[WrittenAnswer],
+    view: View,
+    *,
+    numbers: Mapping[str, int],
+    note: Stored | Gone | None,
+    **values: object,
+) -> str:
+    stored = note if isinstance(note, Stored) else None
     # Safe: our own style sheet and script, nothing is inserted into them.
     return render(
         template,
@@ -150,5 +167,8 @@ def _page(template: str, answers: Sequence[WrittenAnswer], view: View, **values:
         graded=sum(each.score is not None for each in answers),
         count=len(answers),
         answers=answers,
+        note=stored,
+        noted=name(stored.done, view, numbers) if stored else "",
+        gone=note if isinstance(note, Gone) else None,
         **values,
     )

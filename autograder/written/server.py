@@ -38,7 +38,17 @@ from autograder.storage.attempts import log_error
 from autograder.storage.gradebook import give_comment, give_points
 from autograder.storage.io_errors import plain_io_errors
 from autograder.written.answers import WrittenAnswer, WrittenAnswers
-from autograder.written.pages import LONGEST_COMMENT, POLICY, Stored, View, answer_page, digest, list_page
+from autograder.written.pages import (
+    LONGEST_COMMENT,
+    POLICY,
+    Gone,
+    Stored,
+    View,
+    answer_page,
+    digest,
+    list_page,
+    name,
+)
 
 PAUSE = 1.0  # seconds in which the next page is shown before this work begins
 HOST = "127.0.0.1"
@@ -119,7 +129,7 @@ class GradingServer:
         self.token = secrets.token_urlsafe(32)
         self.hosts = [f"{name}:{socket.getsockname()[1]}" for name in (HOST, "localhost")]
         self.address = f"http://{self.hosts[0]}/{self.token}/"
-        self.notes: dict[str, Stored] = {}  # shown once, on the page after
+        self.notes: dict[str, Stored | Gone] = {}  # shown once, on the page after
         self._sockets = [socket]
 
     async def run(self, ready: Callable[[], object], stop: asyncio.Event) -> None:
@@ -221,11 +231,11 @@ class Guarded(RequestHandler):
         view = self.view
         return self.server.answers.all(by_student=view.by_student, shuffled=view.names_hidden)
 
-    def note(self) -> Stored | None:
+    def note(self) -> Stored | Gone | None:
         """Return what is to be said of the page before, once."""
         return self.server.notes.pop(self.get_query_argument("note", ""), None)
 
-    def go(self, answer: WrittenAnswer | None, note: Stored | None = None) -> None:
+    def go(self, answer: WrittenAnswer | None, note: Stored | Gone | None = None) -> None:
         """Show an answer next, or the list if there is none."""
         key = secrets.token_hex(8) if note else ""
         if note:
@@ -253,17 +263,24 @@ class AnswerPage(Guarded):
     def get(self, lesson: str, key: str) -> None:
         """Show the answer."""
         answers = self.in_order()
-        self._show(self._chosen(answers, lesson, key), answers, note=self.note())
+        if answer := self._chosen(answers, lesson, key):
+            self._show(answer, answers, note=self.note())
+        else:
+            self._go_on(key)
 
     def post(self, lesson: str, key: str) -> None:
         """Store points and comment, as far as they were changed, and go where the form says.
 
         The last one to write wins, and reads what was replaced. If the student has handed in another answer
-        since the page was shown, nothing is stored: nobody has read that one.
+        since the page was shown, nothing is stored: nobody has read that one. If there is none now, the next
+        page says so, with the comment.
         """
         answers = self.in_order()
         answer = self._chosen(answers, lesson, key)
         comment = self.get_body_argument("comment", "").replace("\r\n", "\n").strip()
+        if answer is None:
+            self._go_on(key, comment)
+            return
         if len(comment) > LONGEST_COMMENT:
             raise HTTPError(400, f"A comment has up to {LONGEST_COMMENT} characters, not {len(comment)}.")
         score = self._score(answer)
@@ -285,11 +302,22 @@ class AnswerPage(Guarded):
                 later = [each for each in left if answers.index(each) > place]
                 self.go(next(iter([*later, *left]), None), note)
 
-    def _chosen(self, answers: Sequence[WrittenAnswer], lesson: str, key: str) -> WrittenAnswer:
-        for answer in answers:
-            if (answer.lesson, answer.id) == (lesson, key):
-                return answer
-        raise HTTPError(404, "There is no such answer now: the student may have handed in again.")
+    def _chosen(self, answers: Sequence[WrittenAnswer], lesson: str, key: str) -> WrittenAnswer | None:
+        return next((each for each in answers if (each.lesson, each.id) == (lesson, key)), None)
+
+    def _go_on(self, key: str, comment: str = "") -> None:
+        """Say on the page of the next answer, or on the list, what became of this one."""
+        known, view = self.server.answers, self.view
+        answer = known.seen(key)
+        if answer is None:
+            self.go(None, Gone("There is no such answer.", comment))
+            return
+        who = "The student" if view.names_hidden else name(answer, view, {})
+        saved = " Nothing was saved." if self.request.method == "POST" else ""
+        what = known.titles(answer.lesson).exercise(answer.exercise).replace("`", "")
+        said = f"{what}: this answer is gone. {who} {known.why_gone(answer)}.{saved}"
+        following = known.after(answer, by_student=view.by_student, shuffled=view.names_hidden)
+        self.go(following, Gone(said, comment))
 
     def _show(self, answer: WrittenAnswer, answers: Sequence[WrittenAnswer], **more: Any) -> None:
         known = self.server.answers

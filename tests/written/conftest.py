@@ -27,9 +27,19 @@ QUESTION = "Why does doubling lose nothing?"
 ANSWERS = {"ada": "Because halving undoes it.", "bela": "I don't **know**.", "emil": "See $2x / 2 = x$."}
 
 
-def record(course: Course, student: str, why: str) -> None:
-    """Hand in this written answer, grade the rest, and record it."""
-    hand_in(course, student, double="# right", why=f"{QUESTION}\n\n{why}")
+def record(course: Course, student: str, why: str | None) -> None:
+    """Hand in this written answer, or none, grade the rest, and record it."""
+    hand_in(course, student, double="# right", **({} if why is None else {"why": f"{QUESTION}\n\n{why}"}))
+    _grade(course, student)
+
+
+def record_unreadable(course: Course, student: str) -> None:
+    """Hand in a file that is no notebook, and record it."""
+    course.submission(student, LESSON).write_text("{")
+    _grade(course, student)
+
+
+def _grade(course: Course, student: str) -> None:
     submission = Submission(course, student, LESSON, "v")
     attempt, notebook = grade_submission(FakeGrader(course), submission, sandboxed=True)
     with Recorder(course) as recorder:

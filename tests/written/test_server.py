@@ -9,10 +9,10 @@ from tiny_course import LESSON
 from tiny_fixtures import ReadGrades
 
 from autograder.model.course import Course
-from autograder.storage.class_list import Listed, add_students
+from autograder.storage.class_list import Listed, add_students, remove_student
 from autograder.storage.gradebook import comments_by_hand, open_gradebook
 
-from .conftest import ANSWERS, QUESTION, Browser, record
+from .conftest import ANSWERS, QUESTION, Browser, record, record_unreadable
 
 NOTHING = (None, None, True)
 GIVE_ALL = {"points": "2.0", "comment": "", "digest": "", "was_points": "", "was_comment": ""}
@@ -207,6 +207,50 @@ def test_an_answer_that_was_replaced_is_not_graded_unread(
     browse.grade("ada", page, points="1.0", comment="Well said.")
     assert grades("ada")["why"] == (None, 1.0, False)
     assert comment_on(handed_in, "ada") == "Well said."
+
+
+@pytest.mark.parametrize(
+    ("happened", "why"),
+    [
+        ("unreadable", "ada has handed in a file that could not be graded."),
+        ("left out", "ada has handed in again, without this answer."),
+        ("removed", "ada was removed from the class."),
+    ],
+)
+def test_an_answer_that_is_gone_leads_to_the_next_and_keeps_the_comment(
+    browse: Browser, handed_in: Course, happened: str, why: str
+) -> None:
+    """The page of the next answer says what became of this one, with the comment as text, not in the form."""
+    place, shown = browse.place("ada"), browse.request(browse.place("ada"))
+    if happened == "removed":
+        remove_student(handed_in, "ada")
+    elif happened == "left out":
+        record(handed_in, "ada", None)
+    else:
+        record_unreadable(handed_in, "ada")
+    form = {key: shown.field(key) for key in ("digest", "was_points", "was_comment")}
+    typed = "Well said.\n<b>Really.</b>"
+    reply = browse.request(place, {**form, "points": "2.0", "comment": typed})
+    assert reply.status == 303
+    page = browse.request(reply.headers["Location"])
+    assert page.status == 200
+    assert "<h1>bela</h1>" in page.text
+    assert f"this answer is gone. {why} Nothing was saved." in page.text
+    assert "Well said.\n&lt;b&gt;Really.&lt;/b&gt;</q>" in page.text
+    assert re.search(r"<textarea[^>]*>\n?</textarea>", page.text)
+    again = browse.request(browse.request(place).headers["Location"])
+    assert why in again.text
+    assert "Nothing was saved" not in again.text
+    hidden = browse.request(f"{place}?names_hidden=yes")
+    assert "The student" in (page := browse.request(hidden.headers["Location"]).text)
+    assert not re.search(r"\bada\b", page)
+
+
+def test_an_address_that_was_never_an_answers_leads_to_the_list(browse: Browser) -> None:
+    """It may come of a page of an earlier run of the command."""
+    page = browse.request(browse.request(f"{LESSON}/0123456789abcdef").headers["Location"])
+    assert "There is no such answer." in page.text
+    assert "<h1>Written answers</h1>" in page.text
 
 
 def test_a_name_stands_beside_its_id(browse: Browser, handed_in: Course) -> None:
