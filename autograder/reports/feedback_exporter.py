@@ -5,8 +5,8 @@ formgrader's button write the same pages.
 """
 
 import os
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,8 @@ from nbgrader.converters import GenerateFeedback
 from nbgrader.converters.base import NbGraderException
 
 from autograder.model.course import Course
-from autograder.model.nbgrader_config import plain_setting_errors, settings
+from autograder.model.errors import CourseError
+from autograder.model.nbgrader_config import gradebook_place, plain_setting_errors, settings
 from autograder.model.text import clean_name
 from autograder.reports.student_pages import (
     INDEX,
@@ -33,6 +34,7 @@ from autograder.reports.student_pages import (
 from autograder.storage import recorder
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.gradebook import LessonGrades, course_directory, quiet_logger, student_grades
+from autograder.storage.io_errors import machine_error
 from autograder.storage.recorder import LateRule, Recorder, attached_attempt
 from autograder.submissions.submission import SECRET, Submission
 
@@ -159,6 +161,7 @@ def make_pages(
 
     `spread` calls a function on several tuples of arguments, in as many processes as there are
     `workers`; None is the result of one that died. A page that fails costs no points and stops no other page.
+    Raises CourseError if the disk or the gradebook refuses one.
     """
     if spread is None:
         results: Iterable[dict[str, str] | None] = [_make_in_turn(course, lesson, students)]
@@ -186,7 +189,11 @@ def _make_in_turn(course: Course, lesson: str, students: Sequence[str]) -> dict[
         with suppress(NbGraderException):  # says only that a page failed; `problems` says which and why
             converter.start()
     except Exception as error:  # reported for each page that is missing now
+        if known := machine_error(error, gradebook_place(course)):
+            raise known from error
         return dict.fromkeys(students, _one_line(error))
+    if converter.refused:
+        raise converter.refused
     return converter.problems
 
 
@@ -199,6 +206,7 @@ class _Pages(GenerateFeedback):  # type: ignore[misc] # nbgrader has no type ann
         super().__init__(coursedir=folder, config=config, log=quiet_logger())
         self.course, self.students, self.force = course, students, True
         self.problems: dict[str, str] = {}
+        self.refused: CourseError | None = None
 
     def init_notebooks(self) -> None:
         """Choose the notebooks of the students' folders."""
@@ -207,16 +215,27 @@ class _Pages(GenerateFeedback):  # type: ignore[misc] # nbgrader has no type ann
         self.assignments = {str(path.parent): [str(path)] for path in paths}
         self.notebooks: list[str] = []
 
+    def init_assignment(self, assignment_id: str, student_id: str) -> None:
+        """Copy what lies beside the notebook; note the reason if it fails."""
+        with self._noting_problems(student_id):
+            super().init_assignment(assignment_id, student_id)
+
     def convert_single_notebook(self, notebook_filename: str) -> None:
         """Make one page and give it the time of its notebook; note the reason if it fails."""
         student = Path(notebook_filename).parent.parent.name
         before = Path(notebook_filename).stat()
-        try:
+        with self._noting_problems(student):
             super().convert_single_notebook(notebook_filename)
             page = self.course.feedback_page(student, self.coursedir.assignment_id)
             os.utime(page, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    @contextmanager
+    def _noting_problems(self, student: str) -> Iterator[None]:
+        try:
+            yield
         except Exception as error:
             self.problems[student] = _one_line(error)
+            self.refused = self.refused or machine_error(error, gradebook_place(self.course))
             raise
 
 

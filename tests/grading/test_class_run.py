@@ -1,5 +1,6 @@
 """A class run grades everything once, loses nothing, and continues where it stopped."""
 
+import errno
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -9,6 +10,7 @@ from io import StringIO
 import pytest
 from click.testing import CliRunner
 from nbgrader.api import Gradebook
+from nbgrader.converters import GenerateFeedback
 from rich.console import Console
 from tiny_course import LESSON, RIGHT, hand_in, make_fake
 from tiny_fixtures import ReadGrades
@@ -23,6 +25,7 @@ from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import CourseError, SettingsError
 from autograder.reports import feedback_exporter
+from autograder.reports.feedback_exporter import FeedbackExporter
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.class_list import class_list, remove_student
 from autograder.storage.gradebook import give_points
@@ -324,6 +327,39 @@ def test_a_page_that_fails_costs_no_points(
     attempts, said = run()
     assert attempts[0].report.score == 18.0
     assert said[-1] == "  alice: no feedback page (TemplateError: x); the scores are recorded"
+
+
+@pytest.mark.parametrize("stops", [FeedbackExporter, GenerateFeedback])
+def test_a_full_disk_stops_the_run_at_the_pages(
+    course: Course, run: Run, monkeypatch: pytest.MonkeyPatch, stops: type
+) -> None:
+    """With one line; the scores are recorded, and the next run makes the page."""
+    hand_in(course, "alice", **RIGHT)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "feedback/alice")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stops, "from_filename" if stops is FeedbackExporter else "init_assignment", full)
+        with pytest.raises(CourseError, match=r"^cannot read or write feedback/alice: No space left on device; fix"):
+            run()
+    assert [attempt.report.score for attempt in AttemptLog(course.reports)] == [18.0]
+    assert not course.feedback_page("alice", LESSON).exists()
+    run()
+    assert course.feedback_page("alice", LESSON).is_file()
+
+
+def test_the_same_file_at_another_time_takes_its_page_along(course: Course, run: Run) -> None:
+    """`nbgrader release_feedback` finds the newest secret beside the page."""
+    folder = hand_in(course, "alice", **RIGHT).parent
+    for when in ("2026-03-01 10:00:00 UTC", "2026-03-02 10:00:00 UTC"):
+        (folder / "timestamp.txt").write_text(when)
+        (folder / "submission_secret.txt").write_text(f"secret{when[:10]}")
+        run()
+        page = course.feedback_page("alice", LESSON)
+        assert page.with_name("timestamp.txt").read_text() == when
+        assert page.with_name("submission_secret.txt").read_text() == f"secret{when[:10]}"
+    assert len(list(AttemptLog(course.reports))) == 1
 
 
 @pytest.mark.parametrize("is_recorded", [False, True])
