@@ -162,8 +162,9 @@ class Roster:
     def folders(self, students: Collection[str] = ()) -> list[str]:
         """Return the name of each person's folder: the one among `students` that is theirs, or else their id.
 
-        Raises CourseError as `known` does, if two people would have one folder, and if the file and the class
-        list have different ids for one e-mail, or different e-mails for one id.
+        Raises CourseError as `known` does, if two people would have one folder, if the file and the class
+        list have different ids for one e-mail, or different e-mails for one id, and if a student id differs
+        from a folder's name only in case, unless the e-mail is the same.
         """
         known = {id(person): student for student, person in self.known(sorted(students)).items()}
         owners: dict[str, Person] = {}
@@ -178,6 +179,12 @@ class Roster:
                 raise CourseError(
                     f"'{person}' on the roster would be '{name}', whose e-mail on the class list is {email}: "
                     "add a column 'student id' with an id for each, or correct the class list"
+                )
+            only_case = person.student != name and person.student.casefold() == name.casefold()
+            if only_case and not (email and email.casefold() in own):
+                raise CourseError(
+                    f"'{person.student}' on the roster and '{name}' in the class differ only in case: write "
+                    f"'{name}' in the file if they are one person, or else give one of them another id"
                 )
             if person.student and name.casefold() not in _short(getattr(person, key) for key in KEYS):
                 raise CourseError(

@@ -168,6 +168,23 @@ def test_another_id_for_an_email_of_the_class_list_is_refused(course: Course) ->
     assert [each.full_name for each in class_list(course)] == ["Jörg Müller"]
 
 
+@pytest.mark.parametrize("listed", ["ben,Ben Own,ben@x.edu", "ben,Ben Own,", ""])
+def test_ids_that_differ_only_in_case_are_not_taken_for_one_person(course: Course, listed: str) -> None:
+    """The message names both, and nobody is changed; the same e-mail says that they are one."""
+    if listed:
+        _import(course, f"student id,name,email\n{listed}\n")
+    else:
+        hand_in(course, "ben", **RIGHT)
+    before = class_list(course)
+    for email in ("other@x.edu", ""):
+        done = _import(course, f"student id,name,email\nBEN,Benjamin Other,{email}\n")
+        assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+        assert "'BEN' on the roster and 'ben' in the class differ only in case" in done.stderr
+        assert class_list(course) == before
+    done = _import(course, "student id,name,email\nBEN,Ben O.,Ben@x.edu\n")
+    assert done.exit_code == (0 if "@" in listed else 2)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
