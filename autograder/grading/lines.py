@@ -47,13 +47,15 @@ class Blame:
     def added_to(self, done: ExerciseReport) -> ExerciseReport:
         """Return a report with the lines, and with the mistakes unless others explain the results.
 
-        One that was named stays, and gets company if it is one of several here.
+        One that was named stays, and gets company if it is one of several here: it comes first, so that a
+        page has the same headline with a search and without.
         """
         update: dict[str, object] = {"lines": self.lines}
         named = {each.id: each for each in done.misconceptions}
         if named.keys() <= {each.id for each in self.mistakes}:
+            found = sorted(self.mistakes, key=lambda each: each.id not in named)
             update["misconceptions"] = [
-                named.get(each.id) or each.model_copy(update={"by_search": True}) for each in self.mistakes
+                named.get(each.id) or each.model_copy(update={"by_search": True}) for each in found
             ]
         return done.model_copy(update=update)
 
@@ -62,8 +64,12 @@ _blames: LRUCache[tuple[object, ...], Blame] = LRUCache(KEPT)
 
 
 def wants_lines(exercise: Exercise, done: ExerciseReport) -> bool:
-    """Return whether an answer's lines are looked for: it was run, it failed, and nobody has looked yet."""
-    return done.lines is None and done.may_have_lines and bool(failed_checks(exercise, done))
+    """Return whether an answer's lines are looked for: it was run, it failed, and nobody has looked yet.
+
+    In a dictionary of answers there is nothing to find: a change that mends an entry would give it away.
+    """
+    open_ = done.lines is None and exercise.reference is not None
+    return open_ and done.may_have_lines and bool(failed_checks(exercise, done))
 
 
 def failed_checks(exercise: Exercise, done: ExerciseReport) -> set[str]:

@@ -85,6 +85,11 @@ class CheckResults:
         return missing and not any(check.passed for check in self.checks)
 
     @property
+    def called_excluded(self) -> bool:
+        """Whether a function was called that the exercise excludes."""
+        return any(excluded_calls(self.exercise, item.got) for item in self.evidence)
+
+    @property
     def score(self) -> float:
         """The points earned: the share of the weights that passed, rounded down to a quarter."""
         return math.floor(self.exercise.points * self.share / SCORE_STEP + 1e-9) * SCORE_STEP

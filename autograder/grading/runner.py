@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 from autograder.grading.chance import OFTEN, times_to_ask
 from autograder.grading.outcomes import CheckResults, describe_end, operations
-from autograder.judge.oracle import Evidence, Oracle, excluded_calls, judge_check
+from autograder.judge.oracle import Evidence, Oracle, judge_check
 from autograder.model.errors import RunEndedError, RunOutOfTimeError
 from autograder.model.exercise import CHECK_SECONDS, Check, Exercise, TestInput, Verdict
 from autograder.model.report import CheckReport
@@ -210,8 +210,9 @@ class ExerciseRunner:
 
         Where an excluded function was called, an example would show nothing.
         """
-        called = any(excluded_calls(self.exercise, item.got) for item in self.result.evidence)
-        if self.result.perfect or called or self._should_stop() or (probe := self._ready_probe()) is None:
+        result = self.result
+        hopeless = result.perfect or result.called_excluded or self._should_stop()
+        if hopeless or (probe := self._ready_probe()) is None:
             return
         asked = operations(self.oracle.lesson.name, self.exercise)
         requests = [Request(each, self.exercise.name, SEED, EXAMPLE_SECONDS) for each in asked]

@@ -347,12 +347,16 @@ class GradingSession:
         return not exercise.excludes or _refused(exercise, written) is None
 
     def _report(self, exercise: Exercise, best: CheckResults, *others: CheckResults) -> ExerciseReport:
-        """Report the best run. Where it shows no known mistake, another may: the parts before differ."""
+        """Report the best run. Where it shows no known mistake, another may: the parts before differ.
+
+        One that called what the exercise excludes, where the best did not, shows what those parts did.
+        """
         self.incidents.add(exercise.id, ((Kind.CHANGING, title) for title in best.changing))
         raised = self._raised.get(exercise.id)
         if raised and best.undefined:
             return outcomes.cell_raised(exercise, raised, self._answers[exercise.id].source)
-        tried = [] if best.perfect else [best, *others]
+        also = [each for each in others if best.called_excluded or not each.called_excluded]
+        tried = [] if best.perfect else [best, *also]
         found = (diagnose(self.oracle, exercise, done.evidence) for done in tried)
         return outcomes.graded(self.oracle.lesson.name, exercise, best, next(filter(None, found), []))
 

@@ -5,6 +5,7 @@ another type or shape, `fix_form` puts one thing right and says what it was; wha
 the form had been right.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, islice
@@ -29,6 +30,8 @@ HINTS = {
 }
 NOT_THROUGH = "No gradient gets through"
 NOT_RAISED = "Look at the arguments first, and raise the exception yourself before anything else fails."
+NOTHING = re.compile("(?P<title>The result is None; [^.]+)|Your code gives None|should return .+, not None")
+FORGOTTEN = "Is there a `return`?"
 CUT_OFF = "`.detach()`, `.data`, `no_grad`, `requires_grad=False` and NumPy cut off the gradient."
 
 
@@ -36,9 +39,9 @@ def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -
     """Return the mistakes that explain all failures: none, one, or a few that act together.
 
     First a call of a function that the exercise excludes, which leaves nothing else to explain. Then single
-    mistakes and pairs, whose edited answers behave exactly as the student's on every check; then missing
-    exceptions, lost gradients, and wrong forms, alone or with one mistake besides; then mistakes and pairs
-    that explain nearly all.
+    mistakes, a result of None, and pairs, whose edited answers behave exactly as the student's on every
+    check; then missing exceptions, lost gradients, and wrong forms, alone or with one mistake besides; then
+    mistakes and pairs that explain nearly all.
     """
     failures = [item for item in evidence if not item.passed]
     if not failures:
@@ -52,6 +55,7 @@ def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -
     loose = replace(search, loosely=True)
     return (
         search.explain_all(1)
+        or search.explain_nothing()
         or search.explain_all(2)
         or loose.explain_alone()
         or loose.explain_missed()
@@ -205,6 +209,22 @@ class _Search:
     def explain_all(self, size: int) -> list[Mistake]:
         """Return the first mistake, or two, that do all that was seen."""
         return next(self._explanations(size), [])
+
+    def explain_nothing(self) -> list[Mistake]:
+        """Name a result of None, if every check that expects a result fails for that.
+
+        An exception that is expected comes of such an answer only by luck, so it is not told.
+        """
+        results = [item for item in self._failures() if not item.expected.raised]
+        if any(item.got.ended for item in results):
+            return []
+        said = [NOTHING.search(self._said(item)) for item in results]
+        title = next((each["title"] for each in said if each and each["title"]), "")
+        return [Mistake("result-none", title, FORGOTTEN, ())] if title and all(said) else []
+
+    def _said(self, item: Evidence) -> str:
+        seen = Comparison(item.test_input.operation, item.got, item.expected, self.exercise.name)
+        return item.check.decide(seen).message
 
     def explain_alone(self) -> list[Mistake]:
         """Return the mistake that does all that was seen, if there is only one.

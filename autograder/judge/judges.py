@@ -97,6 +97,9 @@ def choice(right: str, feedback: Mapping[str, str]) -> Judge:
 
     def judge(seen: Comparison) -> Verdict:
         given = seen.got.value
+        if isinstance(given, (list, tuple)):
+            of = of_type(given)
+            return failed(f"The answer should be a letter in quotes, not {of}. Write the letter alone.")
         if not isinstance(given, str):
             return _not_answered(seen, "a letter in quotes")
         letter = given.strip().strip("().").lower()

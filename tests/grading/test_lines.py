@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.grader import GradedSubmission, Grader
-from autograder.grading.lines import _titles
-from autograder.model.report import BY_CHANGE, Outcome, WrongLines
+from autograder.grading.lines import Blame, _titles
+from autograder.model.report import BY_CHANGE, ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.search import search
 from coursework.edits.cell import CodeEdit
 from coursework.edits.places import combined
@@ -215,3 +215,20 @@ def test_a_loop_without_end_is_mended(grader: Grader, hand_in: HandIn) -> None:
     failed = report.exercise("causal-mask").model_copy(update={"lines": None})
     found, _ = grader.find_lines(LESSON, path, report.with_exercises([failed]))
     assert [(each.first, each.what) for each in found.exercise("causal-mask").lines or ()] == [(6, "another sign")]
+
+
+def test_no_change_is_looked_for_in_a_dictionary_of_choices(grader: Grader, hand_in: HandIn) -> None:
+    """One that makes it right would confirm a letter, or give one away; a list is told as a list."""
+    lesson = "02_positional_encoding"
+    cell = 'answers = {"step_of_two": "A", "encoding_or_embedding": "A", "without_either": "C", "two_halves": ["B"]}'
+    done = grader.grade(lesson, hand_in(lesson, position_choices=cell), lines=True).report.exercise("position-choices")
+    assert (done.lines, done.misconceptions) == ([], [])
+    assert done.failures[1].message == "The answer should be a letter in quotes, not a list. Write the letter alone."
+
+
+def test_what_grading_named_comes_before_what_the_search_adds() -> None:
+    """So a page has the same headline whether or not there was time for a search."""
+    named, added = (NamedMistake(id=each, title=each) for each in ("named", "added"))
+    done = ExerciseReport(id="one", points=1.0, score=0.0, outcome=Outcome.FAILED, misconceptions=[named])
+    both = Blame(mistakes=[added, named]).added_to(done).misconceptions
+    assert [each.id for each in both] == ["named", "added"]

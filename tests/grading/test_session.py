@@ -6,10 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ROOT
+from keys import KEY
+from mutants import answer_with, evidence
 
 from autograder.grading import chance, outcomes, runner, session
 from autograder.grading.grader import Grader
+from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
+from autograder.model.course import Course
 from autograder.model.exercise import Check, Exercise, Verdict
 from autograder.model.report import GRADER_ERROR, CheckReport, Outcome, Report
 from autograder.sandbox.run import Probe, Run
@@ -297,3 +302,22 @@ def test_what_is_right_by_chance_earns_nothing(grader: Grader, hand_in: HandIn, 
     assert report.exercise("padding-mask").score <= 0.25
     assert "changing-answer" in {incident.kind for incident in report.incidents}
     assert others_are_full(report, "padding-mask")
+
+
+def test_what_an_earlier_exercise_calls_is_no_mistake_of_a_later_one() -> None:
+    """`Encoder` has a mistake of its own; that a finished attention is called shows only with the student's layer."""
+    oracle = Oracle(load_lesson(Course(ROOT), "05_encoder"), KEY)
+    exercise = oracle.lesson["encoder"]
+    wrong = exercise.answer.replace("layer(x, mask)", "layer(x, None if mask is None or mask.dim() == 2 else mask)")
+    seen = evidence(oracle, exercise, [answer_with(exercise, wrong)])
+    calling = [replace(i, got=replace(i.got, excluded=("nn.MultiheadAttention",)), passed=False) for i in seen]
+    alone, first = (
+        outcomes.CheckResults(
+            exercise, [CheckReport(id=i.check.id, title=i.check.title, passed=i.passed) for i in found], found
+        )
+        for found in (seen, calling)
+    )
+    grading: Any = session.GradingSession(oracle, [], warm=None)  # type: ignore[arg-type]
+    assert grading._report(exercise, alone, first).misconceptions == []
+    [own] = grading._report(exercise, first).misconceptions
+    assert own.id == "library-function"

@@ -161,3 +161,24 @@ def test_gradients_of_any_form_are_no_error_of_the_grader(operation: Any, got: A
         value, number = _with_gradients(each, said, want)
         assert number >= 0
         assert type(value) is type(said)
+
+
+NO_RETURN = """def sinusoidal_encoding(max_len, d_model):
+    positions = torch.arange(max_len).unsqueeze(1)
+    exponents = torch.arange(0, d_model, 2) / d_model
+    angles = positions / 10000**exponents
+    table = torch.zeros(max_len, d_model)
+    table[:, 0::2] = torch.sin(angles)
+    table[:, 1::2] = torch.cos(angles)
+"""
+
+
+@pytest.mark.sandbox
+def test_a_missing_return_comes_before_a_missing_exception(grader: Grader, hand_in: HandIn) -> None:
+    """Nothing is returned on any input; with a search for the lines or without, a page begins with that."""
+    lesson = "02_positional_encoding"
+    path = hand_in(lesson, sinusoidal_encoding=NO_RETURN)
+    for lines in (False, True):
+        told = grader.grade(lesson, path, lines=lines).report.exercise("sinusoidal-encoding")
+        assert told.misconceptions[0].title == "The result is None; a tensor was expected"
+        assert told.misconceptions[0].hint == "Is there a `return`?"
