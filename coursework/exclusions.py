@@ -5,7 +5,9 @@ ends in a kernel, so that is where it is refused. Kernels are overridden through
 public. `not_refused` calls every excluded function once, and says which this version of torch still runs.
 """
 
+import ast
 import contextlib
+import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +23,14 @@ EVERY_CPU_TENSOR: Final = ("CPU", "SparseCPU", "NestedTensorCPU", "MkldnnCPU", "
 # Made of other operators. Torch refuses kernels of these for the rarer tensors.
 COMPOSITE: Final = ("_batch_norm_impl_index", "rms_norm", "cross_entropy_loss")
 FINISHED: Final = "nn.MultiheadAttention"
+TORCH: Final = ("torch", "nn", "F")  # what the names of its functions begin with in a cell
+# Other functions that end in the same operators, without capitals and underscores.
+ENDS_IN: Final[Mapping[str, Sequence[str]]] = {
+    "batchnorm": ("instancenorm",),
+    "softmax": ("softmin", "gumbelsoftmax"),
+    "logsoftmax": ("crossentropy", "crossentropyloss"),
+    "crossentropy": ("crossentropyloss",),
+}
 
 
 class ExcludedFunctionError(RuntimeError):
@@ -198,6 +208,38 @@ def excluded(names: Iterable[str], called: Callable[[str], None]) -> Iterator[No
         library._destroy()  # what the library does at its own end, whoever still refers to it
         for function, code, defaults, keywords in before:
             function.__code__, function.__defaults__, function.__kwdefaults__ = code, defaults, keywords
+
+
+def as_written(name: str, source: str) -> str:
+    """Return what a cell calls an excluded function, such as "nn.LayerNorm" for "F.layer_norm".
+
+    That is the name itself where the cell calls nothing of torch that is like it.
+    """
+    plain = _plain(name)
+    wanted = {plain, *ENDS_IN.get(plain, ())}
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        calls = [ast.unparse(node) for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Attribute)]
+        of_torch = [each for each in calls if each.partition(".")[0] in TORCH and each.isascii()]
+        return next((each for each in of_torch if _plain(each) in wanted), name)
+    return name
+
+
+def _plain(name: str) -> str:
+    """Return the last part of a name without what sets functions and classes apart."""
+    return re.sub(r"_|\dd$", "", name.rpartition(".")[2].lower())
+
+
+def excluded_part(module: nn.Module, names: Iterable[str]) -> str:
+    """Return the name of a part of a module that these exclusions refuse to call, "" for none."""
+    found = [EXCLUSIONS[name] for name in names if name in EXCLUSIONS]
+    named = {call for each in found for call in each.calls if call.startswith("nn.")}
+    kinds = {getattr(nn, name.removeprefix("nn."), None): name for name in named}
+    forwards = {function: _public_name(function) for each in found for function in each.python}
+    for part in module.modules():
+        forward: Any = type(part).forward
+        if known := forwards.get(forward) or next((kinds[k] for k in type(part).__mro__ if k in kinds), ""):
+            return known
+    return ""
 
 
 def _refused(*_: Any, _refuse: Callable[..., Any], **__: Any) -> Any:

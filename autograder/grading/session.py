@@ -357,7 +357,8 @@ class GradingSession:
             return outcomes.cell_raised(exercise, raised, self._answers[exercise.id].source)
         also = [each for each in others if best.called_excluded or not each.called_excluded]
         tried = [] if best.perfect else [best, *also]
-        found = (diagnose(self.oracle, exercise, done.evidence) for done in tried)
+        source = self._answers[exercise.id].source if exercise.id in self._answers else ""
+        found = (diagnose(self.oracle, exercise, done.evidence, source) for done in tried)
         return outcomes.graded(self.oracle.lesson.name, exercise, best, next(filter(None, found), []))
 
 

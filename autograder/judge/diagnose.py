@@ -20,6 +20,7 @@ from coursework.engine.compare import Difference, difference
 from coursework.engine.describe import Comparison
 from coursework.engine.operation import Operation
 from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients, ReadEntry
+from coursework.exclusions import as_written
 
 MOST_FORMS = 2  # things that are wrong with the form of one result
 ONE_OF = 5  # failures may be left unexplained by a mistake that explains the others; half of that by two
@@ -35,10 +36,13 @@ FORGOTTEN = "Is there a `return`?"
 CUT_OFF = "`.detach()`, `.data`, `no_grad`, `requires_grad=False` and NumPy cut off the gradient."
 
 
-def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> list[Mistake]:
+def diagnose(
+    oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence], source: str = ""
+) -> list[Mistake]:
     """Return the mistakes that explain all failures: none, one, or a few that act together.
 
-    First a call of a function that the exercise excludes, which leaves nothing else to explain. Then single
+    First a call of a function that the exercise excludes, which leaves nothing else to explain; it is named
+    as in the `source` of the cell. Then single
     mistakes, a result of None, and pairs, whose edited answers behave exactly as the student's on every
     check; then missing exceptions, lost gradients, and wrong forms, alone or with one mistake besides; then
     mistakes and pairs that explain nearly all.
@@ -48,7 +52,8 @@ def diagnose(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -
         return []
     if called := {name for item in failures for name in excluded_calls(exercise, item.got)}:
         hint = exercise.excludes.instead if exercise.excludes else ""
-        return [Mistake("library-function", f"`{min(called)}` does the work", hint, ())]
+        title = f"`{as_written(min(called), source)}` does the work"
+        return [Mistake("library-function", title, hint, ())]
     search = _Search(oracle, exercise, evidence)
     if all(isinstance(item.test_input.operation, ReadEntry) for item in evidence):
         return search.explain_entries()

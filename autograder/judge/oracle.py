@@ -32,7 +32,7 @@ from coursework.engine.exceptions import same_cause
 from coursework.engine.observation import Observation
 from coursework.engine.observe import observe, observed
 from coursework.engine.operation import with_tensors
-from coursework.exclusions import EXCLUSIONS
+from coursework.exclusions import EXCLUSIONS, as_written
 
 BASE: Final[Mapping[str, Any]] = {"torch": torch, "nn": nn, "F": F, "math": math}
 OURS: Final = ("autograder", "coursework")
@@ -114,7 +114,7 @@ def judge_check(exercise: Exercise, check: Check, seen: Comparison) -> Verdict:
     """Judge one check. One that fails after a call of an excluded function says so."""
     verdict = check.decide(replace(seen, name=exercise.name))
     if not verdict.passed and exercise.excludes and (called := excluded_calls(exercise, seen.got)):
-        return Verdict(passed=False, message=exercise.excludes.called(called[0]))
+        return Verdict(passed=False, message=exercise.excludes.called(as_written(called[0], seen.source)))
     return verdict
 
 

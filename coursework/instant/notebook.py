@@ -272,9 +272,9 @@ def excluded_means(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
 def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, Any]) -> "Card":
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from coursework.engine.trial import ALONE, took_too_long, try_for
-    from coursework.exclusions import excluded
+    from coursework.exclusions import as_written, excluded
     from coursework.instant.card import Card, card_of
-    from coursework.instant.unregistered import missed, shared
+    from coursework.instant.unregistered import missed, refused_part, shared
 
     excludes = exercise.excludes if exercise else ()
     instead = exercise.instead if exercise else ""
@@ -295,8 +295,10 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
                 )
     finally:
         ALONE.release()
+    if any(seen.raised and seen.raised.structural for seen in got):  # so it was built, and perhaps not called
+        called += filter(None, [refused_part(examples, answer, excludes)])
     if called:
-        title = f"`{called[0]}` is excluded in this exercise. {instead}"
+        title = f"`{as_written(called[0], source)}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)
     card = card_of(examples, got, source)
     title, hint = ("", "") if took_too_long(got[-1]) else shared(examples, answer)

@@ -1,8 +1,8 @@
-"""What is wrong with a module's parts: layers in a plain list or shared, weights that are no parameters."""
+"""What is wrong with a module's parts: layers in a plain list, shared or excluded parts, lost weights."""
 
 import contextlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +12,7 @@ from torch import nn
 from coursework.engine.examples import ExampleSet
 from coursework.engine.operation import Answer
 from coursework.engine.operations import ModuleOperation, unregistered
+from coursework.exclusions import excluded_part
 
 LAYERS = (
     "`{name}` is a plain {kind}, so PyTorch doesn't see the layers in it: they are not trained, saved or "
@@ -38,6 +39,11 @@ def missed(examples: ExampleSet, answer: Any) -> tuple[str, str]:
     return _first(_missed(examples, answer))
 
 
+def refused_part(examples: ExampleSet, answer: Any, excludes: Sequence[str]) -> str:
+    """Return the name of a part of a module that its exercise excludes, "" for none."""
+    return _first(_refused_parts(examples, answer, excludes))[0]
+
+
 def _first(found: Iterator[tuple[str, str]]) -> tuple[str, str]:
     """Return the first of some titles with their hints, two "" for none. Nothing is printed."""
     quiet = contextlib.redirect_stdout(io.StringIO())
@@ -48,6 +54,12 @@ def _first(found: Iterator[tuple[str, str]]) -> tuple[str, str]:
 
 def _asked(examples: ExampleSet) -> list[ModuleOperation]:
     return [each.operation for each in examples.examples if isinstance(each.operation, ModuleOperation)]
+
+
+def _refused_parts(examples: ExampleSet, answer: Any, excludes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for operation in _asked(examples)[:1]:
+        if part := excluded_part(answer(*operation.init, **operation.init_kwargs), excludes):
+            yield part, ""
 
 
 def _shared(examples: ExampleSet, answer: Any) -> Iterator[tuple[str, str]]:

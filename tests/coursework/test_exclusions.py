@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from coursework import exclusions
-from coursework.exclusions import EXCLUSIONS, ExcludedFunctionError, exclude, not_refused
+from coursework.exclusions import EXCLUSIONS, ExcludedFunctionError, as_written, exclude, not_refused
 
 X, Q = torch.linspace(-1, 1, 32).reshape(4, 8), torch.linspace(-1, 1, 80).reshape(2, 5, 8)
 CLASSES = torch.tensor([1, 2, 3, 0])
@@ -204,3 +204,22 @@ def test_a_torch_that_moved_is_noticed() -> None:
 def test_nothing_is_left_in_this_process() -> None:
     """The tests above ran in forks: here softmax still works."""
     assert torch.softmax(X, -1).sum() == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "source", "written"),
+    [
+        ("F.batch_norm", "y = F.instance_norm(x)", "F.instance_norm"),
+        ("F.batch_norm", "y = nn.BatchNorm1d(4)(x)", "nn.BatchNorm1d"),
+        ("F.layer_norm", "class LayerNorm(nn.Module):\n    def f(self, x):\n        return x", "F.layer_norm"),
+        ("F.layer_norm", "self.layer_norm = nn.LayerNorm(4)", "nn.LayerNorm"),
+        ("torch.softmax", "w = torch.nn.functional.softmax(s, -1)", "torch.nn.functional.softmax"),
+        ("torch.softmax", "w = s.softmax(-1)", "torch.softmax"),
+        ("torch.log_softmax", "loss = F.cross_entropy(a, b)", "F.cross_entropy"),
+        ("nn.MultiheadAttention", "from torch.nn import *", "nn.MultiheadAttention"),
+        ("F.layer_norm", "y = nn.LayerNorm(", "F.layer_norm"),
+    ],
+)
+def test_an_excluded_function_is_called_as_it_is_written(name: str, source: str, written: str) -> None:
+    """A student looks for the line; only names of torch are repeated, and where there is none, the operator's."""
+    assert as_written(name, source) == written

@@ -24,7 +24,13 @@ from coursework.engine.observation import Observation
 from coursework.instant import notebook as notebook_module
 from coursework.instant.card import Card, same_result
 from coursework.instant.exercises import exercises_of
-from coursework.stand_ins import PositionalEncoding, TokenEmbedding, scaled_dot_product_attention
+from coursework.stand_ins import (
+    FeedForward,
+    LayerNorm,
+    PositionalEncoding,
+    TokenEmbedding,
+    scaled_dot_product_attention,
+)
 from coursework.stand_ins_models import EncoderLayer
 
 
@@ -724,3 +730,51 @@ def test_what_fails_everywhere_is_told_before_a_missing_exception(body: str, tol
     title = tried("sinusoidal-encoding", cell(source, "sinusoidal_encoding")).title
     assert told in title
     assert "ValueError" not in title
+
+
+NORM = """class LayerNorm(nn.Module):
+    def __init__(self, d_model, eps=1e-5):
+        super().__init__()
+        {init}
+    def forward(self, x):
+        return {result}
+"""
+OWN = "self.weight, self.bias = nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))"
+
+
+@pytest.mark.parametrize(
+    ("init", "result", "told"),
+    [
+        (OWN, "F.instance_norm(x) * self.weight + self.bias", "F.instance_norm"),
+        (OWN, "nn.LayerNorm(x.size(-1))(x) * self.weight + self.bias", "nn.LayerNorm"),
+        (OWN, "F.layer_norm(x, x.shape[-1:], self.weight, self.bias)", "F.layer_norm"),
+        ("self.norm = nn.LayerNorm(d_model)", "self.norm(x)", "nn.LayerNorm"),
+    ],
+)
+def test_what_is_excluded_is_called_as_in_the_cell(init: str, result: str, told: str) -> None:
+    """Others end in the same kernel; and a part that is excluded is told where its weights are missed."""
+    source = NORM.format(init=init, result=result)
+    card = tried("layer-norm", cell(source, "LayerNorm", nn=nn, F=nn.functional), name="LayerNorm")
+    assert "no points" in card.headline
+    assert card.title.startswith(f"`{told}` is excluded in this exercise.")
+
+
+FINISHED = """class EncoderLayer(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout)
+        self.norm1, self.norm2 = LayerNorm(d_model), LayerNorm(d_model)
+    def forward(self, x, mask=None):
+        x = self.norm1(x + self.self_attention(x, x, x)[0])
+        return self.norm2(x + self.feed_forward(x))
+"""
+
+
+def test_a_finished_attention_is_told_though_its_weights_have_other_names() -> None:
+    """As in grading, which gives no points for it: none of its attributes is missing."""
+    names = {"nn": nn, "FeedForward": FeedForward, "LayerNorm": LayerNorm}
+    answer = cell(FINISHED, "EncoderLayer", **names)
+    card = check("encoder-layer", {"EncoderLayer": answer, "torch": torch, **names})
+    assert "no points" in card.headline
+    assert card.title.startswith("`nn.MultiheadAttention` is excluded in this exercise.")

@@ -1,15 +1,22 @@
 """Mistakes are named where the evidence carries it; a result of another form is compared as if it were right."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from conftest import REAL_COURSE
+from keys import KEY
+from mutants import evidence
 
 from autograder.grading.grader import Grader
-from autograder.judge.diagnose import _with_gradients, fix_form
+from autograder.judge.diagnose import _with_gradients, diagnose, fix_form
+from autograder.judge.oracle import Oracle, judge_check
+from autograder.lessons.loading import load_lesson
 from coursework.engine.compare import difference
+from coursework.engine.describe import Comparison
 from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients
 
 HandIn = Callable[..., Path]
@@ -182,3 +189,15 @@ def test_a_missing_return_comes_before_a_missing_exception(grader: Grader, hand_
         told = grader.grade(lesson, path, lines=lines).report.exercise("sinusoidal-encoding")
         assert told.misconceptions[0].title == "The result is None; a tensor was expected"
         assert told.misconceptions[0].hint == "Is there a `return`?"
+
+
+def test_an_excluded_function_is_named_as_in_the_cell() -> None:
+    """In the message of a check, and as what does the work."""
+    oracle = Oracle(load_lesson(REAL_COURSE, "05_encoder"), KEY)
+    exercise = oracle.lesson["layer-norm"]
+    first = evidence(oracle, exercise, [])[0]
+    got, source = replace(first.got, value=None, excluded=("F.batch_norm",)), "y = F.instance_norm(x)"
+    seen = Comparison(first.test_input.operation, got, first.expected, source=source)
+    assert judge_check(exercise, first.check, seen).message.startswith("`F.instance_norm` is excluded")
+    [named] = diagnose(oracle, exercise, [replace(first, got=got, passed=False)], source)
+    assert named.title == "`F.instance_norm` does the work"
