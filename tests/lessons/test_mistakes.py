@@ -9,13 +9,15 @@ import nbformat
 import pytest
 from conftest import ROOT, solve
 from keys import KEY
-from mutants import evidence
+from mutants import answer_with, evidence, grade_mistake
 
+from autograder.authoring.examples import make_examples
 from autograder.grading.grader import Grader
 from autograder.judge.diagnose import diagnose
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
+from autograder.model.draw import PUBLIC_KEY
 from autograder.model.exercise import Exercise
 
 COURSE = Course(ROOT)
@@ -54,6 +56,27 @@ def test_of_two_that_no_example_tells_apart_the_likelier_comes_first(
     """The notebook names the first, and the other only beside it."""
     order = [mistake.id for mistake in ORACLES[lesson].lesson[exercise].mistakes]
     assert order.index(likelier) < order.index(other)
+
+
+@pytest.mark.parametrize(
+    ("lesson", "exercise", "source", "named"),
+    [
+        ("02_positional_encoding", "shift-matrix", "def shift_matrix(k, n):\n    return torch.eye(n)", "identity"),
+        ("02_positional_encoding", "shift-matrix", "def shift_matrix(k, n):\n    return torch.zeros(n, n)", "nothing-filled"),
+        (
+            "02_positional_encoding",
+            "sinusoidal-encoding",
+            "def sinusoidal_encoding(n, d):\n    if d % 2: raise ValueError\n    return torch.zeros(n, d)",
+            "nothing-filled",
+        ),
+        ("03_attention", "causal-mask", "def causal_mask(n):\n    return torch.zeros(n, n).bool()", "nothing-seen"),
+    ],
+)
+def test_a_placeholder_has_a_name_of_its_own(lesson: str, exercise: str, source: str, named: str) -> None:
+    """In the notebook as in grading: it isn't the work of two mistakes in lines that are not there."""
+    asked = ORACLES[lesson].lesson[exercise]
+    assert grade_mistake(ORACLES[lesson], asked, answer_with(asked, source))["named"] == [named]
+    assert (named,) in make_examples(Oracle(ORACLES[lesson].lesson, PUBLIC_KEY), asked).signatures
 
 
 @pytest.mark.full("pairs of mistakes: minutes of processor time")

@@ -5,15 +5,13 @@ import math
 import pytest
 from conftest import ROOT
 from keys import KEY
-from mutants import answer_with, failures, grade_mistake
+from mutants import failures, grade_mistake
 
-from autograder.authoring.examples import make_examples
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
 from autograder.lessons.positional_encoding.reference import shift_matrix, sinusoidal_encoding
 from autograder.lessons.positional_encoding.shift_matrix import shifts
 from autograder.model.course import Course
-from autograder.model.draw import PUBLIC_KEY
 
 ORACLE = Oracle(load_lesson(Course(ROOT), "02_positional_encoding"), KEY)
 LESSON = ORACLE.lesson
@@ -147,15 +145,3 @@ def test_the_reference_is_the_papers_formula() -> None:
             angle = pos / 10000 ** (2 * i / 6)
             assert found[pos, 2 * i].item() == pytest.approx(math.sin(angle), abs=1e-6)
             assert found[pos, 2 * i + 1].item() == pytest.approx(math.cos(angle), abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("returned", "named"), [("torch.eye(d_model)", "identity"), ("torch.zeros(d_model, d_model)", "nothing-filled")]
-)
-def test_a_placeholder_has_a_name_of_its_own(returned: str, named: str) -> None:
-    """It isn't the work of two mistakes in the blocks, none of which is there."""
-    exercise = LESSON["shift-matrix"]
-    answer = answer_with(exercise, f"def shift_matrix(offset, d_model):\n    return {returned}\n")
-    assert grade_mistake(ORACLE, exercise, answer)["named"] == [named]
-    made = make_examples(Oracle(LESSON, PUBLIC_KEY), exercise)
-    assert (named,) in made.signatures
