@@ -40,7 +40,8 @@ def results_json(
 
     A penalty for lateness is taken off the total.
     """
-    tests = [_test_case(each, (comments or {}).get(each.id, "")) for each in report.exercises]
+    said = comments or {}
+    shown = [each for each in report.exercises if report.is_graded or each.id in said]
     results = {
         "score": round(max(0.0, report.score - penalty), 4),
         "output": "\n".join(_summary(report, sandboxed=sandboxed, penalty=penalty)),
@@ -49,7 +50,7 @@ def results_json(
         "test_name_format": "text",
         "visibility": "visible",
         "stdout_visibility": "hidden",  # it is for the instructor, and may hold a path
-        "tests": tests if report.is_graded else [],
+        "tests": [_test_case(each, said.get(each.id, "")) for each in shown],
         "extra_data": {
             "lesson": report.lesson,
             "state": report.state.value,

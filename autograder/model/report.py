@@ -265,7 +265,16 @@ class Report(Document):
         return self.model_copy(update={"exercises": exercises, "score": score})
 
     def with_scores(self, scores: Mapping[str, float | None]) -> "Report":
-        """Return a copy with these scores, by exercise id, in place of its own."""
-        return self.with_exercises(
-            [each.model_copy(update={"score": scores.get(each.id, each.score)}) for each in self.exercises]
-        )
+        """Return a copy with these scores, by exercise id, in place of its own.
+
+        Points for a file of which nothing was graded are given by hand, and then it is graded.
+        """
+        given = [
+            each.model_copy(update={"score": scores.get(each.id, each.score)}) for each in self.exercises
+        ]
+        if self.is_graded or given == self.exercises:
+            return self.with_exercises(given)
+        by_hand = {"outcome": Outcome.BY_HAND}
+        pairs = zip(self.exercises, given, strict=True)
+        made = [now if was == now else now.model_copy(update=by_hand) for was, now in pairs]
+        return self.with_exercises(made).model_copy(update={"state": State.GRADED, "reason": ""})
