@@ -269,7 +269,8 @@ def check_images(lesson: LessonText, folder: Path) -> None:
             elif path.parent != Path(IMAGES):
                 problem = f"image '{image.source}' should be {IMAGES}/NAME: a lesson needs no network"
             elif not (folder / path.name).is_file():
-                problem = f"image '{image.source}' does not exist: draw it into {IMAGES}/"
+                missing = f"image '{image.source}' does not exist"
+                problem = f"{missing}: copy it from the project into {IMAGES}/, or draw it"
             else:
                 continue
             lines = cell.text.split("\n")

@@ -161,7 +161,7 @@ def test_good_pictures_pass(lesson: LessonText, images: Path) -> None:
     [
         ("![](images/square.svg)", "without alt text"),
         ('<img src="images/square.svg">', "without alt text"),
-        ("![A circle](images/circle.svg)", "does not exist"),
+        ("![A circle](images/circle.svg)", "does not exist: copy it from the project into images/, or draw it"),
         ("![A square](https://example.org/square.svg)", "needs no network"),
         ("![A square](attachment:square.svg)", "needs no network"),
         ("![A square](../images/square.svg)", "should be images/NAME"),
