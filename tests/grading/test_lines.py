@@ -214,7 +214,7 @@ def test_a_loop_without_end_is_mended(grader: Grader, hand_in: HandIn) -> None:
     report = grader.grade(LESSON, path).report
     failed = report.exercise("causal-mask").model_copy(update={"lines": None})
     found, _ = grader.find_lines(LESSON, path, report.with_exercises([failed]))
-    assert [(each.first, each.what) for each in found.exercise("causal-mask").lines or ()] == [(6, "another sign")]
+    assert [(each.first, each.what) for each in found.exercise("causal-mask").lines or ()] == [(6, "another operator")]
 
 
 def test_no_change_is_looked_for_in_a_dictionary_of_choices(grader: Grader, hand_in: HandIn) -> None:
