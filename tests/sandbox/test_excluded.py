@@ -126,7 +126,7 @@ def test_the_message_names_the_module_that_is_excluded(graded: Callable[..., tup
     """Where a class is built on torch's own, or holds it."""
     by_name = {each.name: each for each in attacks()}
     said = [graded(each.lesson, each.exercise, each.cell)[1] for each in (by_name["norm-subclass"], by_name["mha-inside"])]
-    assert said[0].startswith("`F.layer_norm` is excluded in this exercise.")
+    assert said[0].startswith("`nn.LayerNorm` is excluded in this exercise.")
     assert "`nn.MultiheadAttention` is excluded in this exercise. Build it from the parts that you wrote." in said[1]
 
 
