@@ -42,10 +42,9 @@ def diagnose(
     """Return the mistakes that explain all failures: none, one, or a few that act together.
 
     First a call of a function that the exercise excludes, which leaves nothing else to explain; it is named
-    as in the `source` of the cell. Then single
-    mistakes, a result of None, and pairs, whose edited answers behave exactly as the student's on every
-    check; then missing exceptions, lost gradients, and wrong forms, alone or with one mistake besides; then
-    mistakes and pairs that explain nearly all.
+    as in the `source` of the cell. Then single mistakes, a result of None, and pairs, whose edited answers
+    behave exactly as the student's on every check; then missing exceptions, lost gradients, and wrong forms,
+    alone or with one mistake besides; then mistakes and pairs that explain nearly all.
     """
     failures = [item for item in evidence if not item.passed]
     if not failures:
