@@ -66,10 +66,11 @@ _blames: LRUCache[tuple[object, ...], Blame] = LRUCache(KEPT)
 def wants_lines(exercise: Exercise, done: ExerciseReport) -> bool:
     """Return whether an answer's lines are looked for: it was run, it failed, and nobody has looked yet.
 
-    In a dictionary of answers there is nothing to find: a change that mends an entry would give it away.
+    A dictionary of answers is not searched: a change that corrects an entry would give the answer away.
     """
-    open_ = done.lines is None and exercise.reference is not None
-    return open_ and done.may_have_lines and bool(failed_checks(exercise, done))
+    if exercise.reference is None:
+        return False
+    return done.lines is None and done.may_have_lines and bool(failed_checks(exercise, done))
 
 
 def failed_checks(exercise: Exercise, done: ExerciseReport) -> set[str]:
