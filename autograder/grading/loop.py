@@ -217,7 +217,8 @@ def grade_lesson(
         newest |= _grade(loop, pool, todo, console, shown)
         # without those who were removed meanwhile
         newest = {each: newest[each] for each in students if loop.submission(each).folder.is_dir()}
-        feedback_exporter.renew_stamps(course, lesson, newest)
+        recorded = {each.student for each in todo}  # these have their stamps
+        feedback_exporter.renew_stamps(course, lesson, newest.keys() - recorded)
         for student, (before, now) in feedback_exporter.renew_penalties(course, lesson).items():
             _say(console, f"  {student}: {before:g} → {taken_off(now)} for lateness")
         for line in without_time(course, lesson, newest):
