@@ -447,7 +447,7 @@ check("positional-encoding")
 #
 # > $\mathrm{PE}(p) \cdot \mathrm{PE}(q) = \sum_i \cos\left((p - q) / 10000^{2i / d_\mathrm{model}}\right)$
 #
-# **Predict:** what does a picture of all dot products look like, with one row per position $p$ and one column per position $q$?
+# **Predict:** what does a picture of all dot products look like, with one row per position $p$ and one column per position $q$? Each is divided by $d_\mathrm{model}/2$, its value for $p = q$.
 
 # %% demo
 similar = {}

@@ -305,7 +305,7 @@ print("after loading, the logits agree:", torch.equal(fresh(src, tgt), model(src
 #
 # <details><summary>More: the numbers</summary>
 #
-# Each sine–cosine pair of the positions has a root mean square of $\sqrt{1/2} \approx 0.71$. After the factor $\sqrt{d_\text{model}}$, Xavier-uniform embeddings are $\sqrt{4 d_\text{model} / (V + d_\text{model})}$ times as large for a vocabulary of $V$ tokens: 1.3 times for 50 tokens and $d_\text{model} = 32$, but only 0.35 times for 3000 tokens and $d_\text{model} = 96$. A standard deviation of $d_\text{model}^{-1/2}$ gives a ratio of 1.4 for every vocabulary.
+# Each sine–cosine pair of the positions has a root mean square of $\sqrt{1/2} \approx 0.71$. After the factor $\sqrt{d_\text{model}}$, Xavier-uniform embeddings are $\sqrt{4 d_\text{model} / (V + d_\text{model})}$ times as large for a vocabulary of $V$ tokens: 1.2 times for 50 tokens and $d_\text{model} = 32$, but only 0.35 times for 3000 tokens and $d_\text{model} = 96$. A standard deviation of $d_\text{model}^{-1/2}$ gives a ratio of 1.4 for every vocabulary.
 #
 # </details>
 

@@ -1194,7 +1194,7 @@ if smollm.installed():
     print("the best eight:", sorted(best))
 
 # %% [markdown]
-# Silencing these heads shows that the model needs them. The last line tests the mechanism as well: without the two previous-token heads, the heads that copy are all still there, but the model predicts only a quarter.
+# Silencing these heads shows that the model needs them. Without (11, 1) and (16, 0) it is the mechanism that is tested: these are the two previous-token heads, so the heads that copy are all still there, but the model predicts only a quarter.
 
 # %% [markdown] slide="skip"
 # ## Where you stand

@@ -62,11 +62,14 @@ _SETTINGS: Final[Mapping[str, tuple[Callable[[object], bool], str]]] = {
 def settings(course: Course) -> Config:
     """Return what the course's nbgrader_config.py sets; nothing if there is none.
 
+    As with nbgrader, it may name a module that lies beside it: from now on such a module can be imported.
     Raises SettingsError if the file stops with an error of its own, or sets something that can't be used.
     """
     path = course.root / CONFIG
     if not path.is_file():
         return Config()
+    if str(course.root) not in sys.path:
+        sys.path.append(str(course.root))
     try:
         found = PyFileConfigLoader(CONFIG, path=str(course.root)).load_config()
     except Exception as error:

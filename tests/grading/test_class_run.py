@@ -3,6 +3,7 @@
 import errno
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from io import StringIO
@@ -127,9 +128,9 @@ def test_a_second_run_grades_only_what_changed(course: Course, run: Run, grades:
 def test_a_setting_that_cannot_be_used_stops_the_run_before_anything_is_graded(
     course: Course, monkeypatch: pytest.MonkeyPatch, setting: str, cause: str
 ) -> None:
-    """Those of late work and of pages, too: one line names the file and the cause."""
+    """Those of late work and of pages, too: one line names the file, which lies beside the settings, and the cause."""
     (course.root / "broken.py").write_text("x = 1\nraise ValueError('boom')\n")
-    monkeypatch.syspath_prepend(course.root)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     with (course.root / CONFIG).open("a") as config:
         config.write(f"\n{setting}\n")
     hand_in(course, "alice", **RIGHT)

@@ -1,5 +1,6 @@
 """The settings of a course are read, or the line that stops them is named."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -31,9 +32,9 @@ def test_the_line_that_stops_the_settings_is_named(tmp_path: Path, second: str, 
 def test_an_error_in_an_imported_file_has_the_line_of_the_import(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The message of a syntax error names the other file and the line in there."""
+    """The file lies beside it, as nbgrader finds it too; the message of its error names it and the line in there."""
     (tmp_path / "not_python.py").write_text("x = 1\n\n\ny = (\n")
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     with pytest.raises(SettingsError) as stopped:
         settings(_course(tmp_path, "import not_python"))
     assert str(stopped.value).startswith(f"line 2 of {tmp_path / CONFIG} stops with SyntaxError: ")
