@@ -11,6 +11,7 @@ import math
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ ATOL, RTOL = 1e-4, 1e-4
 MANY_TIMES = 1e4  # beyond that, a number means another thing altogether
 COUNTED = 9  # entries beyond that are "many"
 MOST_DIMENSIONS = 8  # more than that are "too many"
+MOST_REORDERED = 5  # dimensions, whose orders are tried
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,8 @@ def _tensors(got: Any, want: torch.Tensor, place: _Place) -> Difference | None:
     if not isinstance(got, torch.Tensor):
         return _wrong_type(got, "a tensor", place)
     if got.shape != want.shape:
-        return Difference("shape", f"{place.subject} has {shape_difference(got.shape, want.shape)}.")
+        said = _reordered(got, want) or shape_difference(got.shape, want.shape)
+        return Difference("shape", f"{place.subject} has {said}.")
     if got.dtype != want.dtype:
         came, wanted = (str(each.dtype).removeprefix("torch.") for each in (got, want))
         return Difference("dtype", f"{place.subject} is {came}; {wanted} was expected.")
@@ -223,15 +226,29 @@ def _wrong_type(got: Any, wanted: str, place: _Place) -> Difference:
     return Difference("none" if got is None else "type", f"{text} Is there a `return`?" if missing else text)
 
 
+def _reordered(got: torch.Tensor, want: torch.Tensor) -> str:
+    """Return which dimensions are in another order, "" if the numbers are not those of `want` either."""
+    if sorted(got.shape) != sorted(want.shape) or got.dim() > MOST_REORDERED:
+        return ""
+    for order in permutations(range(got.dim())):
+        moved = got.permute(order)
+        if moved.shape == want.shape and torch.allclose(moved.double(), want.double(), RTOL, ATOL):
+            return _in_another_order([dim for dim, source in enumerate(order) if dim != source])
+    return ""
+
+
+def _in_another_order(dimensions: Sequence[int]) -> str:
+    how = "swapped" if len(dimensions) == 2 else "in the wrong order"
+    return f"dimensions {_listed(dimensions)} {how}"
+
+
 def shape_difference(got: Sequence[int], want: Sequence[int]) -> str:
     """Return what is wrong with a shape, to follow "The result has"."""
     if len(got) != len(want):
         return _other_number(got, want)
     wrong = [dim for dim, sizes in enumerate(zip(got, want, strict=True)) if len({*sizes}) > 1]
     if sorted(got) == sorted(want):
-        if len(wrong) == 2:
-            return f"dimensions {wrong[0]} and {wrong[1]} swapped"
-        return f"dimensions {_listed(wrong)} in the wrong order"
+        return f"the sizes of {_in_another_order(wrong)}"
     if len(wrong) > 1:
         return f"the wrong size in dimensions {_listed(wrong)}"
     return f"the wrong size in dimension {wrong[0]}{_one_size(wrong[0], got, want)}"

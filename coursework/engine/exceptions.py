@@ -25,6 +25,7 @@ NAME = re.compile(r"[A-Za-z_]\w*")
 NOT_OF_A_BLANK = 'not implemented for|required "forward"'  # torch raises it too
 UNDEFINED = r"name '(\w+)' is not defined"
 WITHOUT_SELF = "Is `self.` missing before `{name}`?"
+LACKS_SELF = "`{name}` lacks `self` as its first parameter."
 NO_INIT = "The class of your cell has no `__init__`. Is it spelt with two underscores on each side?"
 ONLY_IN_INIT = "`{name}` is known only inside `__init__`. Keep it there as `self.{name}`, and use that here."
 OWN_RAISE = "This `raise` is your own. Check its condition, and whether it should be there."
@@ -103,10 +104,8 @@ def _advice(raised: Raised, cell: StudentCell) -> str:
         return f"Python says: {said}."
     if raised.text.startswith("raise "):
         return OWN_RAISE if cell.line(raised.line or 0, raised.text) else RAISED_ELSEWHERE
-    if lone := _without_self(raised, cell):
-        return WITHOUT_SELF.format(name=lone)
-    if lone := _only_in_init(raised, cell):
-        return ONLY_IN_INIT.format(name=lone)
+    if said := _about_self(raised, cell):
+        return said
     if name == "TypeError" and "__init__()" in raised.message and _lacks_init(cell.source):
         return NO_INIT
     known = raised.bases[raised.bases.index(name) :] if name in raised.bases else ()
@@ -116,6 +115,36 @@ def _advice(raised: Raised, cell: StudentCell) -> str:
 def _lacks_init(source: str) -> bool:
     """Return whether a cell defines a class and no constructor, though perhaps one with its name misspelt."""
     return bool(re.search(r"^class\b", source, re.MULTILINE)) and "def __init__(" not in source
+
+
+def _about_self(raised: Raised, cell: StudentCell) -> str:
+    """Return what to say where `self` is missing: a parameter, or before a name."""
+    finders = {LACKS_SELF: _lacking_self, WITHOUT_SELF: _without_self, ONLY_IN_INIT: _only_in_init}
+    found = ((said, find(raised, cell)) for said, find in finders.items())
+    return next((said.format(name=name) for said, name in found if name), "")
+
+
+def _lacking_self(raised: Raised, cell: StudentCell) -> str:
+    """Return the method that raised for want of a parameter `self`, "" for none."""
+    line = cell.line(raised.line or 0, raised.text)
+    for method in _methods(cell.source):
+        taken = [each.arg for each in ast.walk(method.args) if isinstance(each, ast.arg)]
+        within = line is not None and method.lineno <= line[0] <= (method.end_lineno or 0)
+        uses = any(isinstance(each, ast.Name) and each.id == "self" for each in ast.walk(method))
+        given = rf"\b{method.name}\(\) takes .* but {len(taken) + 1} were given"
+        if "self" not in taken and ((within and uses) or re.search(given, raised.message)):
+            return method.name
+    return ""
+
+
+def _methods(source: str) -> list[ast.FunctionDef]:
+    """Return the methods of a cell's classes without those that a decorator changes."""
+    try:
+        parts = [*ast.walk(ast.parse(source[:LONGEST_CELL]))]
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    inner = [each for part in parts if isinstance(part, ast.ClassDef) for each in part.body]
+    return [each for each in inner if isinstance(each, ast.FunctionDef) and not each.decorator_list]
 
 
 def _without_self(raised: Raised, cell: StudentCell) -> str:

@@ -103,13 +103,14 @@ def _is_float(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.is_floating_point()
 
 
-def backpropagate(output: torch.Tensor, cotangent: torch.Tensor | None) -> None:
+def backpropagate(output: Any, cotangent: torch.Tensor | None) -> None:
     """Backpropagate `cotangent` from an output, or, without one, from a single number.
 
-    From an output that is cut off, no gradient reaches anything. The output is weighted and summed, which
-    gives the same gradients: to take a cotangent as it is, torch imports 34 MB that every fork would copy.
+    From an output that is cut off, or not a tensor, no gradient reaches anything. The output is weighted and
+    summed, which gives the same gradients: to take a cotangent as it is, torch imports 34 MB that every fork
+    would copy.
     """
-    if not output.requires_grad:
+    if not isinstance(output, torch.Tensor) or not output.requires_grad:
         return
     if cotangent is not None and output.shape == cotangent.shape:
         torch.autograd.backward((output * cotangent).sum())

@@ -90,6 +90,8 @@ class Encoder:
         if isinstance(value, Mapping):
             pairs = islice(value.items(), MAX_ITEMS)
             return {"$dict": [[self.encode(k, depth), self.encode(v, depth)] for k, v in pairs]}
+        if isinstance(value, Opaque):  # it was read before, and is sent on
+            return {"$opaque": [value.kind, value.text]}
         return {"$opaque": [type(value).__name__, ""]}
 
     def _tensor(self, value: torch.Tensor) -> Any:

@@ -10,6 +10,7 @@ from coursework.engine.compare import difference, shape_difference, times
 from coursework.engine.values import Opaque
 
 NAMES = frozenset(["encoder"])
+TOKENS = torch.arange(12).reshape(1, 3, 2, 2)  # in two heads
 
 
 @pytest.mark.parametrize(
@@ -69,10 +70,26 @@ def test_a_ratio_is_told_where_it_means_something(got: float, want: float, said:
 
 
 @pytest.mark.parametrize(
+    ("got", "said"),
+    [
+        (TOKENS.transpose(1, 2).mT, "dimensions 2 and 3 swapped"),
+        (TOKENS.transpose(1, 3), "dimensions 1, 2 and 3 in the wrong order"),
+        (TOKENS.transpose(1, 2).mT * 2, "the sizes of dimensions 2 and 3 swapped"),
+        (TOKENS.reshape(1, 2, 2, 3), "the sizes of dimensions 2 and 3 swapped"),
+    ],
+)
+def test_dimensions_are_swapped_only_if_the_numbers_are(got: torch.Tensor, said: str) -> None:
+    """Where two dimensions have one size, the shape alone does not tell which ones were moved."""
+    found = difference(got, TOKENS.transpose(1, 2))
+    assert found is not None
+    assert found.text == f"The result has {said}."
+
+
+@pytest.mark.parametrize(
     ("got", "want", "said"),
     [
-        ((2, 7, 5), (2, 5, 7), "dimensions 1 and 2 swapped"),
-        ((5, 7, 2), (2, 5, 7), "dimensions 0, 1 and 2 in the wrong order"),
+        ((2, 7, 5), (2, 5, 7), "the sizes of dimensions 1 and 2 swapped"),
+        ((5, 7, 2), (2, 5, 7), "the sizes of dimensions 0, 1 and 2 in the wrong order"),
         ((2, 5, 7, 1), (2, 5, 7), "one dimension too many, at the end"),
         ((1, 2, 5, 7), (2, 5, 7), "one dimension too many, at the beginning"),
         ((2, 3, 5, 7), (2, 5, 7), "one dimension too many: dimension 1"),

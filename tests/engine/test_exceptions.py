@@ -1,5 +1,7 @@
 """An exception is told by its type, the line of the submitted cell, and advice that fits it."""
 
+import linecache
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,10 +24,10 @@ LAYER = nn.Linear(3, 2)
 SCOPE = {"torch": torch, "nn": nn, "F": functional, "layer": LAYER, "x": torch.ones(2, 3)}
 
 
-def raised(code: str) -> Raised:
+def raised(code: str, scope: Mapping[str, Any] = SCOPE) -> Raised:
     """Return the exception that an expression raises, as a probe describes it."""
     try:
-        eval(code, {**SCOPE})
+        eval(code, {**scope})
     except Exception as problem:
         found = Observation.of({"raised": describe(problem)}).raised
         assert found is not None
@@ -206,6 +208,35 @@ def test_a_layer_without_self_is_told() -> None:
         seen = Raised(kind, message, (kind, "Exception"), line=2, text=line)
         assert say_raised(seen, cell).endswith("Is `self.` missing before `w_q`?")
         assert "self" not in say_raised(seen, StudentCell(f"self.w = 1\n{line}\n"))
+
+
+@pytest.mark.parametrize(
+    ("method", "call"),
+    [
+        ("forward(x, y=None):\n        return self.w(x)", "Layer(1).forward(2)"),
+        ("forward(x, y=None):\n        return self.w(x)", "Layer(1).forward(2, 3)"),
+        ("forward(x):\n        return x", "Layer(1).forward(2)"),
+        ("__init__(size):\n        super().__init__()", "Layer(1)"),
+        ("__init__(size, rate=0):\n        self.size = size % 2", "Layer(1)"),
+    ],
+)
+def test_a_method_without_the_parameter_self_is_told(
+    method: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It fails where it uses `self`, or is called with one argument more than it takes."""
+    source = f"class Layer:\n    def {method}\n"
+    init = "" if "__init__" in method else "    def __init__(self, size):\n        self.size = size\n"
+    scope: dict[str, Any] = {}
+    exec(compile(source + init, "<student cell>", "exec"), scope)
+    lines = (source + init).splitlines(keepends=True)
+    monkeypatch.setitem(linecache.cache, "<student cell>", (1, None, lines, "<student cell>"))
+    seen = raised(call, scope)
+    name = method.partition("(")[0]
+    assert say_raised(seen, StudentCell(source + init)).endswith(
+        f"`{name}` lacks `self` as its first parameter."
+    )
+    whole = (source + init).replace(f"{name}(", f"{name}(self, ").replace("self, self", "self")
+    assert "lacks" not in say_raised(seen, StudentCell(whole))
 
 
 def test_an_argument_of_init_that_another_method_names_is_told() -> None:

@@ -68,6 +68,12 @@ def test_a_value_that_cannot_be_sent_arrives_as_its_type() -> None:
     assert through([Odd(), torch.zeros(2).to_sparse()])[0] == Opaque("Odd")  # type: ignore[index] # a list
 
 
+def test_what_was_read_once_keeps_its_type_where_it_is_sent_on() -> None:
+    """As an observation is, which holds plain values already."""
+    read = values.plain([np.zeros(2), (n for n in [1])])
+    assert [each.kind for each in through(read)] == ["ndarray", "generator"]  # type: ignore[attr-defined]
+
+
 @pytest.mark.parametrize(
     "text",
     [
