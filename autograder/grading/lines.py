@@ -130,24 +130,22 @@ class LineFinder:
         unknown: list[CodeEdit] = []
         stand_ins = self.oracle.stand_ins(exercise)
         places = {(each.first, each.last): each for each in reversed(found.edits)}
-        with self.warm.run(self.deadline) as run:
+        run = self._run("proofs")
 
-            def tried(answer: str) -> list[Evidence]:
-                cells = [*helpers, answer]
-                with ExerciseRunner(
-                    self.oracle, exercise, run, lambda: False, answer, stand_ins, cells
-                ) as runner:
-                    return runner.run_once().evidence
+        def tried(answer: str) -> list[Evidence]:
+            cells = [*helpers, answer]
+            with ExerciseRunner(
+                self.oracle, exercise, run, lambda: False, answer, stand_ins, cells
+            ) as runner:
+                return runner.run_once().evidence
 
-            broken = _broken(tried(found.answer))
-            for place, edit in reversed(places.items()):
-                others = [each for each in found.edits if (each.first, each.last) != place]
-                evidence = tried(combined(found.answer, others).source)
-                known = diagnose(self.oracle, exercise, evidence) if _broken(evidence) <= broken else []
-                named |= {
-                    each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known
-                }
-                unknown += [] if known else [edit]
+        broken = _broken(tried(found.answer))
+        for place, edit in reversed(places.items()):
+            others = [each for each in found.edits if (each.first, each.last) != place]
+            evidence = tried(combined(found.answer, others).source)
+            known = diagnose(self.oracle, exercise, evidence) if _broken(evidence) <= broken else []
+            named |= {each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known}
+            unknown += [] if known else [edit]
         return [*named.values(), *titles(unknown, Cell(found.answer))]
 
     def find(
@@ -167,14 +165,17 @@ class LineFinder:
             cell = Cell(source)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return [], True
-        with self.warm.run(self.deadline) as run:
-            world = World(
-                lambda: self._probe(run, exercise, helpers),
-                lambda changed: self._prove(run, exercise, [*helpers, changed]),
-                lambda: run.seconds,
-            )
-            search = Search(self.oracle, exercise, world, failed, self.seconds)
-            return search.find(source, lambda line: _plan(cell, exercise, named, line)), search.says_why
+        trials, proofs = self._run("trials"), self._run("proofs")
+        world = World(
+            lambda: self._probe(trials, exercise, helpers),
+            lambda changed: self._prove(proofs, exercise, [*helpers, changed]),
+            lambda: trials.seconds + proofs.seconds,
+        )
+        search = Search(self.oracle, exercise, world, failed, self.seconds)
+        return search.find(source, lambda line: _plan(cell, exercise, named, line)), search.says_why
+
+    def _run(self, use: str) -> Run:
+        return self.warm.kept_run(use, self.oracle.lesson.name, self.deadline)
 
     def _probe(self, run: Run, exercise: Exercise, helpers: Sequence[str]) -> Probe:
         excluded = exercise.excludes.names if exercise.excludes else ()

@@ -29,6 +29,7 @@ class WarmProcess:
         process does not start for another reason.
         """
         self.sandboxed, self._modules = sandboxed, tuple(modules)
+        self._kept: dict[str, tuple[str, Run]] = {}  # by their use
         self._launch(started)
 
     def _launch(self, started: Started | None = None) -> None:
@@ -53,6 +54,7 @@ class WarmProcess:
         """Import further modules, for the runs from now on. Raises EOFError or OSError if it is gone."""
         more = sorted(set(modules) - set(self._modules))
         self._modules += tuple(more)
+        self._end_kept()
         self._control.sendall(wire.command("import", 0))
         wire.send(self._control, {"modules": more})
         self._reply()
@@ -72,6 +74,22 @@ class WarmProcess:
             socket.send_fds(self._control, [wire.command("run", 0)], [theirs.fileno()])
             number = int(self._reply()["run"])
         return Run(self, ours, number, deadline)
+
+    def kept_run(self, use: str, lesson: str, deadline: float = math.inf) -> Run:
+        """Return a run for probes of a lesson: one of the same use, if nothing is left of its probes.
+
+        To start a run takes as long as many short probes. It is over when the warm process ends, or when
+        the use is for another lesson. Raises EOFError or OSError if the warm process is gone.
+        """
+        before, run = self._kept.pop(use, (lesson, None))
+        if run is not None and (before != lesson or not run.leave()):
+            run.close()
+            run = None
+        run = run or self.run()
+        run.deadline = deadline
+        run.take_notes()
+        self._kept[use] = lesson, run
+        return run
 
     def used(self, number: int) -> tuple[float, float | None]:
         """Return the seconds of processor time that a run has used, and how long it had or wanted some.
@@ -93,13 +111,20 @@ class WarmProcess:
 
     def restart(self) -> None:
         """Kill the warm process with everything in it, and start another."""
+        self._kept.clear()
         self._process.kill()
         self.close()
         self._launch()
 
     def close(self) -> None:
         """End the warm process and every run in it."""
+        self._end_kept()
         self._started.close()
+
+    def _end_kept(self) -> None:
+        for _, run in [*self._kept.values()]:
+            run.close()
+        self._kept.clear()
 
     def __enter__(self) -> Self:
         return self

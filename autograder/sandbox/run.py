@@ -209,7 +209,7 @@ class Run:
     def __init__(
         self, warm: RunOwner, channel: socket.socket, number: int, deadline: float = math.inf
     ) -> None:
-        self._warm, self._number, self._deadline = warm, number, deadline
+        self._warm, self._number, self.deadline = warm, number, deadline
         self._notes: list[Note] = []
         self._first = Process(self, channel)  # runs no cell, and no question
         self._notebook: Process | None = None
@@ -319,7 +319,7 @@ class Run:
         with theirs, contextlib.suppress(OSError):
             socket.send_fds(parent.channel, [b"+"], [theirs.fileno()])
         fork = kind(self, ours, parent)
-        self._forks.append(fork)
+        self._forks = [*(each for each in self._forks if not each.ended), fork]
         try:
             fork.receive(seconds, frames.ForkReady)
         except RunEndedError:
@@ -334,7 +334,7 @@ class Run:
 
         Raises RunEndedError if neither comes in time and form.
         """
-        deadline = min(time.monotonic() + seconds * WALL_FACTOR + GRACE_SECONDS, self._deadline)
+        deadline = min(time.monotonic() + seconds * WALL_FACTOR + GRACE_SECONDS, self.deadline)
         speakers = process.lineage
         try:
             while True:
@@ -350,7 +350,7 @@ class Run:
             forms = expected if speaker is process else (frames.ForkEnded,)
             answer = frames.checked(frame, *forms, *([] if speaker.parent else [frames.SessionEnded]))
         except TimeoutError as problem:
-            late = RunOutOfTimeError if self._deadline <= time.monotonic() else RunWaitedError
+            late = RunOutOfTimeError if self.deadline <= time.monotonic() else RunWaitedError
             raise late("no answer in time") from problem
         except wire.WireError as problem:
             self._notes.append((Kind.NOISE, str(problem)))

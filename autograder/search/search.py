@@ -79,9 +79,8 @@ class World:
     """Where changes are tried: what runs before the answer is in place there.
 
     `open_probe` forks a process in which the answer's cell has not run; RunEndedError if it cannot.
-    `prove` runs every check on a cell in a fork of its own, and returns whether all passed. Both share a run:
-    a file that a trial leaves is there in the proof, so what is told can be wrong, but never a score.
-    `seconds` is the processor time that both have taken so far.
+    `prove` runs every check on a cell in a fork of its own, which finds no file that a trial left, and
+    returns whether all passed. `seconds` is the processor time that both have taken so far.
     """
 
     open_probe: Callable[[], Probe]
@@ -218,7 +217,6 @@ class Search:
 
     def _is_proved(self, change: CodeChange) -> bool:
         self.proved += 1
-        self._close()  # a run has one fork at a time
         proved = self.proved <= MOST_PROVED and self._world.prove(change.source)
         if not proved and len(change.edits) == 1:
             self._alone.add(change.edits[0])

@@ -100,3 +100,28 @@ def test_a_notebook_that_ends_leaves_its_run(warm: WarmProcess) -> None:
         assert not run.alive
         assert run.clean()
         assert run.probe(5, cells=["f = abs"]).observe(_questions([-1])[0])["value"] == 1
+
+
+LEAVES_A_FILE = "open('/tmp/left', 'w').write('x')"
+LEAVES_A_PROCESS = "import os, time\nif os.fork() == 0: time.sleep(60)"
+
+
+def test_a_run_that_is_kept_serves_again_as_long_as_nothing_is_left_in_it() -> None:
+    """A file, a process, another lesson and new modules each lead to a fresh run; with the process all end."""
+    with WarmProcess() as warm:
+        first = warm.kept_run("trials", "03_attention")
+        first.probe(5, cells=["x = 1"]).close()
+        assert warm.kept_run("trials", "03_attention") is first
+        assert warm.kept_run("proofs", "03_attention") is not first
+        for left in (LEAVES_A_FILE, LEAVES_A_PROCESS):
+            first.probe(5, cells=[left]).close()
+            second = warm.kept_run("trials", "03_attention")
+            assert second is not first
+            assert not first.alive
+            first = second
+        other = warm.kept_run("trials", "04_multi_head_attention")
+        assert other is not first
+        warm.add(["tabnanny"])
+        newest = warm.kept_run("trials", "04_multi_head_attention")
+        assert newest is not other
+    assert not newest.alive
