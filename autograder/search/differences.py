@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Final
 
 from coursework.edits.cell import Cell, callee
-from coursework.edits.values import label
+from coursework.edits.values import COMPUTED, label
 
 TOKEN: Final = re.compile(r"\w+|[^\w\s]")
 SIGNS: Final = frozenset("+-*/@%&|^()")
@@ -75,7 +75,9 @@ def kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
     """Return in words what is exchanged, without saying for what."""
     old, new = ast.unparse(mine), ast.unparse(right)
     same = type(mine) is type(right)
+    is_number = _is_constant(mine) and label(cell, mine) == "number"
     known = (
+        (is_number and _reads_variables(right), COMPUTED),
         (_is_constant(mine), f"another {label(cell, mine)}"),
         (_calls_on(right, mine), "one call more"),
         (_calls_on(mine, right), "one call fewer"),
@@ -99,6 +101,11 @@ def kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
 
 def _is_constant(node: ast.expr) -> bool:
     return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
+
+
+def _reads_variables(node: ast.expr) -> bool:
+    names = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
+    return not names <= {"float", "math", "torch"}  # as in float("-inf")
 
 
 def _without_operator(mine: ast.expr, new: str, *operators: type[ast.unaryop]) -> bool:

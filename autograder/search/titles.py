@@ -19,6 +19,7 @@ ORDER: Final = "Compare the order with the signature of what you call, or with t
 VALUE: Final = "Work it out by hand for the smallest case, and compare it with what your code does there."
 CALL: Final = "Look up what the function does, and print what it gives for a small case."
 ARGUMENT: Final = "Look up what each argument means, and print what you get."
+DEPENDS: Final = "What does this number depend on? Say where the exercise takes it from."
 NAMES: Final = "Say what each variable holds here, and its shape. Which one does the exercise ask for?"
 BLOCKS: Final = "Which lines should run once, and which each time?"
 SHARED: Final = "Who else uses this object, before or after you changed it?"
@@ -50,6 +51,7 @@ TITLES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"a separate object for each name", "Several names share one object", SHARED),
     (r"a new object each time", "One object is used again and again", SHARED),
     (r"(a return|an assignment)", "{part} is missing", STEPS),
+    (r"an expression in place of the number", "A fixed number stands where one is computed", DEPENDS),
     (r"an attribute of `self`", "The wrong variable is used", NAMES),
     (r"the inverse", "A value is used the wrong way up", VALUE),
     (r"the opposite of a value", "True and False are the wrong way round", VALUE),

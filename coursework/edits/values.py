@@ -20,6 +20,7 @@ LABELS: Final = (
     (ast.If, "condition"), (ast.IfExp, "condition"), (ast.While, "condition"),
 )  # fmt: skip
 NUMBERS: Final = (ast.Constant, ast.UnaryOp)
+COMPUTED: Final = "an expression in place of the number"
 REPEATED: Final = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
 DIMENSIONS: Final = (-1, 0, 1, -2, 2, 3, -3)
 MOST_TERMS: Final = 4  # of an einsum that are exchanged letter by letter
@@ -130,8 +131,9 @@ def _numbers(cell: Cell, node: ast.Constant | ast.UnaryOp) -> Iterator[CodeEdit]
         least = 2.0 if named == "index" else 2.8
         names = [(name, least + 0.02 * rank) for rank, name in enumerate(cell.names_in_scope(node)[:8])]
         names += [(f"self.{name}", 2.1) for name in cell.attributes_of_self(node)[:8]]
+        what = COMPUTED if named == "number" else f"another {named}"
         for name, cost in names:
-            yield cell.edit(node, name, f"another {named}", cost)
+            yield cell.edit(node, name, what, cost)
 
 
 def label(cell: Cell, node: ast.AST) -> str:

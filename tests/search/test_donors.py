@@ -80,6 +80,8 @@ def test_attributes_take_the_names_that_the_student_gave_them() -> None:
         ("return torch.ones(n, n).triu()", "return torch.ones(n, n).tril()", "another call than `triu`"),
         ("x = n.softmax(dim=-1)", "x = n.softmax(dim=d)", "another `dim`"),
         ("x = g(n)", "y = n", "another statement"),
+        ("return q @ k.T / 8", "return q @ k.T / math.sqrt(k.size(-1))", "an expression in place of the number"),
+        ("return q @ k.T - 1e9", "return q @ k.T - float('inf')", "another number"),
         ("return q @ k.transpose(1, 2)", "return q @ k.transpose(-2, -1)", "other arguments of `transpose`"),
         ("return g(q, 1) + f(k, 2)", "return g(q, 2) + f(k, 1)", "another statement"),
     ],
