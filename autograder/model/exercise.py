@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from autograder.model.draw import Draw
 from autograder.model.errors import CheckDefinitionError, StaleEditError
-from coursework.engine.describe import Comparison
-from coursework.engine.operation import Operation
+
+if TYPE_CHECKING:  # reports read mistakes without torch
+    from autograder.model.draw import Draw
+    from coursework.engine.describe import Comparison
+    from coursework.engine.operation import Operation
 
 ANSWERS = "answers"  # what every dictionary of answers is called, in any lesson
 
@@ -19,7 +21,7 @@ class TestInput:
 
     __test__: ClassVar[bool] = False  # not a test, whatever pytest thinks of the name
 
-    operation: Operation
+    operation: "Operation"
     seed: int
     check: str
     attempt: int = 0
@@ -33,7 +35,7 @@ class Verdict:
     message: str = ""
 
 
-Judge = Callable[[Comparison], Verdict]
+Judge = Callable[["Comparison"], Verdict]
 
 CHECK_SECONDS: Final = 10.0  # of processor time that the operation of a check may take
 
@@ -58,7 +60,7 @@ class Check:
 
     id: str
     title: str
-    test: Callable[[Draw], Operation]
+    test: "Callable[[Draw], Operation]"
     judge: Judge | None = None
     weight: float = 1.0
     raises: str = ""
@@ -138,7 +140,7 @@ class PublicExample:
     "curves", or "" for none. `shown` is how the call reads, "" for what follows from the operation.
     """
 
-    ask: Callable[[Draw], Operation]
+    ask: "Callable[[Draw], Operation]"
     picture: str = ""
     shown: str = ""
 

@@ -1,35 +1,22 @@
-"""The answers of a class, read from the graded notebooks, and short specimens of them without an author.
-
-A specimen is written again from its syntax tree, so that comments and layout are gone. Docstrings, and
-names and values that fewer than three students use, are replaced.
-"""
+"""The answers of a class, read from the graded notebooks."""
 
 import ast
 import json
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from html import unescape
 from pathlib import Path
 
-from autograder.model.course import Course
+from autograder.judge.mistakes import load_mistakes
+from autograder.model.course import Course, package_of
 from autograder.model.errors import AutograderError
 from autograder.model.lesson_text import read_lesson
-from autograder.model.text import visible
-from autograder.reports.class_figures import MistakeCount
-from autograder.submissions.answer_text import parse
 
 LONGEST = 20_000  # characters of an answer that are read; nobody writes more by hand
-COMMON = 3  # students who use a word before it can be shown
-MOST_LINES, MOST_CODE = 40, 2_000  # of a specimen
-LONGEST_SPECIMEN = 8_000  # characters of an answer that can become one
-LARGEST, MOST_DIGITS = (100_000, 5)  # of numbers: 512, 0.001 and 1e+09 say nothing about who wrote them
-CUT = "# (the rest is not shown)"
-MASKED = "…"
+CHECKS = Path(__file__).resolve().parents[1] / "lessons"  # checks and known mistakes, a folder each lesson
 _TAG = re.compile(r"<[^<>]*>")
-_PARTS = re.compile(r"[a-z]+|[A-Z][a-z]*|\d+")
 
 
 @dataclass(frozen=True)
@@ -117,102 +104,14 @@ def literal(value: object) -> str:
     return (f"{value:#x}" if is_number and abs(value) > 10**18 else repr(value))[:60]  # type: ignore[arg-type]
 
 
-class Specimens:
-    """The specimens of one lesson."""
+def with_mistake(course: Course, lesson: str, exercise: str, mistake: str) -> str:
+    """Return the model answer with a known mistake in it; "" where the catalogue has no such mistake.
 
-    def __init__(self, answers: LessonAnswers, students: Iterable[str]) -> None:
-        self._answers = answers
-        self._names = {part for student in students for part in _parts(student)}
-        self._common: dict[str, frozenset[str]] = {}
-
-    def of(self, mistake: MistakeCount) -> str:
-        """Return the shortest answer with a mistake; empty if none can be shown."""
-        given = self._answers.given.get(mistake.exercise, {})
-        found = [given[each] for each in mistake.students if each in given]
-        shown = (self._anonymous(mistake.exercise, answer) for answer in found)
-        return min(filter(None, shown), key=lambda code: (len(code), code), default="")
-
-    def _anonymous(self, exercise: str, answer: StudentAnswer) -> str:
-        """Return an answer without what identifies its author; empty if that cannot be done."""
-        tree = parse(answer.text) if answer.is_code and len(answer.text) <= LONGEST_SPECIMEN else None
-        if tree is None:
-            return ""
-        shown = self._shown(exercise)
-        try:
-            code = ast.unparse(_Mask(shown).visit(tree))
-        except (RecursionError, ValueError):
-            return ""
-        secret = self._names - {part for word in shown for part in _parts(word)}
-        if secret & set(_parts(code)):
-            return ""
-        code = visible(code)
-        lines = code[:MOST_CODE].split("\n")
-        whole = len(code) <= MOST_CODE and len(lines) <= MOST_LINES
-        return code if whole else "\n".join([*lines[: MOST_LINES - 1], CUT])
-
-    def _shown(self, exercise: str) -> frozenset[str]:
-        """Return the words of an exercise that identify nobody: given, or used by several students."""
-        if exercise not in self._common:
-            given = self._answers.given.get(exercise, {}).values()
-            counts = Counter(word for each in given for word in _words(each))
-            known = {word for each in self._answers.known.get(exercise, []) for word in _words(each)}
-            common = {word for word, count in counts.items() if count >= COMMON}
-            self._common[exercise] = frozenset(known | common)
-        return self._common[exercise]
-
-
-def _parts(name: str) -> Iterator[str]:
-    """Yield the words of a name: "lastName_2" has "last", "name" and "2"; short ones say nothing."""
-    return (part.lower() for part in _PARTS.findall(name) if len(part) > 2)
-
-
-@lru_cache(maxsize=20_000)  # reports are made anew after each arrival, when nearly all is as before
-def _words(answer: StudentAnswer) -> frozenset[str]:
-    tree = parse(answer.text[:LONGEST_SPECIMEN]) if answer.is_code else None
-    nodes = list(ast.walk(tree)) if tree else []
-    values = {literal(node.value) for node in nodes if isinstance(node, ast.Constant)}
-    fields = (value for node in nodes for _, value in ast.iter_fields(node))
-    return frozenset(values | {value for value in fields if isinstance(value, str)})
-
-
-class _Mask(ast.NodeTransformer):
-    """Renames what a student named alone, and replaces what a student wrote alone."""
-
-    def __init__(self, shown: frozenset[str]) -> None:
-        self._shown = shown
-        self._new: Mapping[str, str] = {}
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        """Mask one node; a tree's own names are collected first."""
-        if isinstance(node, ast.Module):
-            names = (each.asname if isinstance(each, ast.alias) else bound(each) for each in ast.walk(node))
-            own = dict.fromkeys(filter(None, names))  # the names of libraries stay as they are
-            hidden = [
-                name for name in own if name not in self._shown and not (len(name) == 1 and name.isascii())
-            ]
-            self._new = {name: f"name_{number}" for number, name in enumerate(hidden, start=1)}
-        for field, value in ast.iter_fields(node):
-            if isinstance(value, str) and value in self._new and not isinstance(node, ast.Constant):
-                setattr(node, field, self._new[value])
-        return super().visit(node)  # type: ignore[no-any-return] # typeshed: it may drop nodes
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        """Drop docstrings and other texts that nothing reads."""
-        return None if is_unused_text(node) else self.generic_visit(node)
-
-    def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Mask values, and visit what is below."""
-        if isinstance(node, ast.Constant) and not self._is_plain(node.value):
-            return ast.copy_location(ast.Constant(MASKED), node)
-        seen = super().generic_visit(node)
-        if getattr(seen, "body", None) == []:
-            seen.body = [ast.Pass()]  # type: ignore[attr-defined] # only its docstring was there
-        return seen
-
-    def _is_plain(self, value: object) -> bool:
-        """Return whether a value can be shown: given, common, or a number of a few digits."""
-        if isinstance(value, str | bytes):
-            return literal(value) in self._shown or not value.strip()
-        if isinstance(value, int):
-            return abs(value) < LARGEST
-        return not isinstance(value, float) or len(f"{value:g}") <= MOST_DIGITS
+    It is also empty where the course's own model answer has no place for the mistake's edit.
+    """
+    known = CHECKS / package_of(lesson) / f"{exercise.replace('-', '_')}.yaml"
+    try:
+        [found] = (each for each in load_mistakes(known) if each.id == mistake)
+        return found.apply(read_lesson(course.text(lesson)).answer(exercise))
+    except (AutograderError, ValueError):
+        return ""

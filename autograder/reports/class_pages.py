@@ -4,7 +4,7 @@ Each page is one file that loads nothing. Its policy allows no script but our ow
 filters what can be read without it. Everything that comes from a submission is escaped and cut to length.
 """
 
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from datetime import datetime
 from functools import partial
 from types import MappingProxyType
@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from autograder.model.report import Outcome, Report
 from autograder.reports import similar_answers
-from autograder.reports.class_answers import LessonAnswers, Specimens
+from autograder.reports.class_answers import LessonAnswers
 from autograder.reports.class_changes import Changes, change_groups
 from autograder.reports.class_figures import FALL, FEWEST, LOW, course_figures
 from autograder.reports.templating import policy_hash, render
@@ -37,13 +37,15 @@ def class_pages(
     extra: Set[str] = frozenset(),
     late: Set[str] = frozenset(),
     full_names: Mapping[str, str] | None = None,
+    with_mistake: Callable[[str, str, str], str] = lambda *_: "",
 ) -> dict[str, str]:
     """Return the pages by file name; all lie in reports/, beside each other.
 
     Reports, answers and `changes`, those that would make wrong answers right, go by lesson. `indexes` are the
     students who have an index page of their own, `extra` the lessons that enter no total, and
     `late` those of which points were taken off for lateness. `full_names` has the names of students, where
-    they are known.
+    they are known. `with_mistake` returns the model answer with a known mistake in it, by lesson, exercise
+    and id of the mistake, or "".
     """
     course, script = course_figures(lesson_reports, extra), render("class_script.j2")
     page = partial(
@@ -66,13 +68,11 @@ def class_pages(
     )
     pages = {FRONT: page("class_front.html.j2", fall=round(FALL * 100), low=round(LOW * 100))}
     for one in course.lessons:
-        given = answers.get(one.lesson, LessonAnswers({}, {}))
-        specimens = Specimens(given, (row.student for row in course.rows))
         pages[f"class-{one.lesson}.html"] = page(
             "class_lesson.html.j2",
             one=one,
             is_late=one.lesson in late,
-            specimen=specimens.of,
+            with_mistake=partial(with_mistake, one.lesson),
             fewest=FEWEST,
             changes=change_groups(one.reports, changes.get(one.lesson, {})),
         )

@@ -8,6 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -17,7 +18,7 @@ from autograder.model.course import Course
 from autograder.model.files import files_in
 from autograder.model.nbgrader_config import outside_totals, settings
 from autograder.model.report import Report, State
-from autograder.reports.class_answers import read_answers
+from autograder.reports.class_answers import read_answers, with_mistake
 from autograder.reports.class_pages import FORMGRADER, class_pages
 from autograder.reports.csv_file import scores_csv
 from autograder.storage.attempts import AttemptLog
@@ -118,6 +119,7 @@ def publish(course: Course, lessons: Sequence[str]) -> Published:
         extra=extra,
         late=late,
         full_names=full_names,
+        with_mistake=partial(with_mistake, course),
     )
     texts |= {f"{lesson}.csv": scores_csv(found) for lesson, found in reports.items()}
     for name, text in texts.items():

@@ -1,22 +1,13 @@
-"""Answers are read from graded notebooks, and a specimen shows a mistake and nothing of who made it."""
+"""Answers are read from graded notebooks, and a known mistake is shown in the model answer."""
 
-import ast
 import json
 from pathlib import Path
 
 import pytest
 
 from autograder.model.course import Course
-from autograder.reports.class_answers import (
-    CUT,
-    LONGEST,
-    MOST_LINES,
-    LessonAnswers,
-    Specimens,
-    StudentAnswer,
-    read_answers,
-)
-from autograder.reports.class_figures import MistakeCount
+from autograder.model.lesson_text import read_lesson
+from autograder.reports.class_answers import LONGEST, StudentAnswer, read_answers, with_mistake
 from autograder.reports.safe_html import inert
 
 LESSON = "03_attention"
@@ -72,78 +63,32 @@ def test_skeleton_and_model_answer_are_known() -> None:
     assert read_answers(home, "99_nothing", []).known == {}
 
 
-MODEL = "def softmax(x, dim=-1):\n    weights = x.exp()\n    return weights / weights.sum(dim, keepdim=True)"
-STUDENTS = ["ada.lovelace", "bela", "max"]
+def test_a_known_mistake_is_shown_in_the_model_answer() -> None:
+    """It differs from the model answer by the edit of the catalogue, whatever students wrote."""
+    home = Course.find(Path(__file__).parent)
+    model = read_lesson(home.text(LESSON)).answer("attention-scores")
+    assert " / math.sqrt(k.size(-1))" in model
+    shown = with_mistake(home, LESSON, "attention-scores", "scale-missing")
+    assert shown == model.replace(" / math.sqrt(k.size(-1))", "")
 
 
-def _specimen(*codes: str, students: list[str] = STUDENTS) -> str:
-    """Return the specimen of a mistake that one student after the other made with this code."""
-    given = {name: StudentAnswer(code, is_code=True) for name, code in zip(students, codes, strict=False)}
-    answers = LessonAnswers({"softmax": given}, {"softmax": [StudentAnswer(MODEL, is_code=True)]})
-    mistake = MistakeCount("softmax", "m", "A mistake", "", list(given), 1.0)
-    return Specimens(answers, students).of(mistake)
+@pytest.mark.parametrize(
+    ("lesson", "exercise", "mistake"),
+    [
+        (LESSON, "attention-scores", "not-allowed"),
+        (LESSON, "no-such-exercise", "scale-missing"),
+        ("99_nothing", "attention-scores", "scale-missing"),
+    ],
+)
+def test_what_the_catalogue_does_not_have_is_not_shown(lesson: str, exercise: str, mistake: str) -> None:
+    """Such as a use of what is excluded, or a mistake of an exercise that has been renamed since."""
+    assert with_mistake(Course.find(Path(__file__).parent), lesson, exercise, mistake) == ""
 
 
-def test_comments_docstrings_and_layout_are_gone() -> None:
-    """What is left does the same."""
-    code = '# Ada\ndef softmax(x, dim=-1):\n    """By Ada L."""\n\n    return x   /   x.sum()  # mine\n'
-    assert _specimen(code) == "def softmax(x, dim=-1):\n    return x / x.sum()"
-
-
-def test_own_names_texts_and_long_numbers_are_replaced() -> None:
-    """Names of the model answer and of libraries stay, so do small numbers."""
-    code = (
-        "def softmax(x, dim=-1):\n    marie_scores = x * 0.5\n    seed = 20260304\n"
-        "    print('by marie', seed)\n    return marie_scores.masked_fill(x > 1000.0, -1e9)"
-    )
-    shown = _specimen(code)
-    assert "marie" not in shown
-    assert "seed" not in shown
-    assert "20260304" not in shown
-    assert "name_1 = x * 0.5" in shown
-    assert "return name_1.masked_fill(x > 1000.0, -1000000000.0)" in shown
-    ast.parse(shown)
-
-
-def test_names_that_three_students_use_stay() -> None:
-    """They say nothing about one of them."""
-    code = "def softmax(x, dim=-1):\n    shifted = x - 1\n    return shifted"
-    assert "shifted" in _specimen(code, code, code)
-    assert "shifted" not in _specimen(code, code)
-
-
-def test_the_shortest_is_taken() -> None:
-    """It is read from the last row."""
-    long = "def softmax(x, dim=-1):\n    return x.exp().exp().exp()"
-    assert _specimen(long, "def softmax(x, dim=-1):\n    return x") == "def softmax(x, dim=-1):\n    return x"
-
-
-def test_an_answer_in_which_a_students_name_is_left_is_not_shown() -> None:
-    """An attribute is not renamed; a name that is also a word of the lesson, such as `max`, is fine."""
-    assert _specimen("def softmax(x, dim=-1):\n    return x.lovelace()") == ""
-    model_word = "def softmax(x, dim=-1):\n    return x.sum()"
-    assert _specimen(model_word, students=["sum"]) == model_word
-
-
-@pytest.mark.parametrize("code", ["def softmax(", "x" * 10_000, "\0", "-" * 5_000 + "1", "("], ids=len)
-def test_code_that_cannot_be_rewritten_is_not_shown(code: str) -> None:
-    """Whatever was handed in, the page is made."""
-    assert _specimen(code) == ""
-
-
-def test_a_long_specimen_is_cut() -> None:
-    """The page stays short, and says that something is missing."""
-    shown = _specimen("def softmax(x, dim=-1):\n" + "    x = x + 1\n" * 200)
-    assert len(shown.splitlines()) == MOST_LINES
-    assert shown.endswith(CUT)
-
-
-def test_a_function_that_was_only_a_docstring_is_still_code() -> None:
-    """`pass` stands in its place."""
-    assert _specimen('def softmax(x, dim=-1):\n    """Ada."""') == "def softmax(x, dim=-1):\n    pass"
-
-
-def test_numbers_too_long_for_python_to_write_are_replaced() -> None:
-    """Hexadecimal numbers can be longer than any that Python writes in decimal."""
-    shown = _specimen(f"def softmax(x, dim=-1):\n    return x * 0x{'f' * 6000} * {10**300}.0 * 12345")
-    assert shown == "def softmax(x, dim=-1):\n    return x * '…' * '…' * 12345"
+def test_where_the_courses_own_answer_has_no_place_for_the_edit_nothing_is_shown(tmp_path: Path) -> None:
+    """The page is made all the same; `autograder build` is what stops there."""
+    home, own = Course.find(Path(__file__).parent), Course(tmp_path)
+    own.text(LESSON).parent.mkdir()
+    text = home.text(LESSON).read_text(encoding="utf-8")
+    own.text(LESSON).write_text(text.replace(" / math.sqrt(k.size(-1))", " * k.size(-1) ** -0.5"), encoding="utf-8")
+    assert with_mistake(own, LESSON, "attention-scores", "scale-missing") == ""

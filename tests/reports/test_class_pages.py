@@ -122,21 +122,23 @@ def test_figures_stand_in_the_text() -> None:
     assert "No such pair was found" in Tags(pages[SIMILAR]).text
 
 
-def test_a_mistake_has_its_count_its_question_and_an_anonymous_answer() -> None:
-    """The student's name stands only in the link to the feedback page."""
+def test_a_mistake_has_its_count_its_question_and_the_model_answer_with_it() -> None:
+    """No student's code stands there. Without such an answer there is nothing to unfold."""
     [mistake] = hostile_report().exercises[0].misconceptions
     wrong = ExerciseReport(
         id="softmax", points=2, score=0, outcome=Outcome.FAILED,
-        misconceptions=[mistake.model_copy(update={"title": "No root", "hint": "How wide?"})],
+        misconceptions=[mistake.model_copy(update={"id": "no-root", "title": "No root", "hint": "How wide?"})],
     )  # fmt: skip
     given = {"ada": StudentAnswer("def softmax(x):\n    return x * 7  # by ada", is_code=True)}
-    answers = {LESSON: LessonAnswers({"softmax": given}, {})}
-    page = _pages({"ada": report([wrong])}, answers=answers)[PAGE]
+    answers, known = {LESSON: LessonAnswers({"softmax": given}, {})}, {(LESSON, "softmax", "no-root"): "a < root"}
+    page = _pages({"ada": report([wrong])}, answers=answers, with_mistake=lambda *key: known.get(key, ""))[PAGE]
     text = Tags(page).text
     assert "1 of 1 (100 %)" in text
     assert "Ask the class: How wide?" in text
-    assert "<code>def name_1(x):" in page  # nobody else uses the name of the function here
+    assert "The model answer with this mistake" in text
+    assert "<code>a &lt; root</code>" in page
     assert "by ada" not in page
+    assert "with this mistake" not in _pages({"ada": report([wrong])}, answers=answers)[PAGE]
 
 
 def test_what_is_excluded_stands_apart_and_nothing_untrue_is_promised() -> None:
