@@ -14,7 +14,6 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.lesson_text import read_lesson
 from autograder.model.report import Outcome
-from autograder.reports.publish import state
 from autograder.reports.safe_html import inert
 from autograder.reports.student_pages import Titles, prose_html, titles
 from autograder.storage.attempts import AttemptLog
@@ -78,7 +77,8 @@ class WrittenAnswers:
 
         Whatever was graded or handed in since the last call is among them.
         """
-        found = self._found(tuple(state(AttemptLog(self.course.reports).path)))
+        log = AttemptLog(self.course.reports).path
+        found = self._found(log.stat().st_mtime_ns if log.exists() else 0)
         scores = {lesson: scores_by_hand(self._book, lesson) for lesson in self.lessons}
         comments = {lesson: comments_by_hand(self._book, lesson) for lesson in self.lessons}
         names = {each.student: each.full_name for each in listed(self._book)}
@@ -159,7 +159,7 @@ class WrittenAnswers:
         """Return what a lesson and its exercises are called."""
         return titles(self.course, lesson)
 
-    def _find(self, _state: tuple[int, ...]) -> dict[tuple[str, str, str], "partial[WrittenAnswer]"]:
+    def _find(self, _changed: int) -> dict[tuple[str, str, str], "partial[WrittenAnswer]"]:
         found = {}
         for lesson in self.lessons:
             for student, attempt in AttemptLog(self.course.reports).latest(lesson).items():

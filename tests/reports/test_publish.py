@@ -1,15 +1,10 @@
-"""The reports show the newest attempts with the scores given by hand, and are made only when something changed."""
+"""The reports show the newest attempts with the scores given by hand."""
 
-
-import os
-from pathlib import Path
-
-import pytest
 from tiny_course import LESSON, RIGHT, hand_in
 
 from autograder.model.course import CONFIG, Course
 from autograder.reports.class_pages import FORMGRADER, FRONT, SIMILAR
-from autograder.reports.publish import MADE_FROM, imprint, keep, made_from, publish, state
+from autograder.reports.publish import publish
 from autograder.storage.gradebook import open_gradebook
 
 from .hostile import Tags
@@ -52,15 +47,6 @@ def test_a_students_own_index_page_is_linked_if_it_is_there(course: Course) -> N
     assert index in _links(graded)
 
 
-def test_nothing_new_writes_nothing(course: Course) -> None:
-    """The pages of a large class take seconds; the reports are returned all the same."""
-    first = publish(_graded(course), [LESSON])
-    before = [path.stat().st_mtime_ns for path in first.paths]
-    second = publish(course, [LESSON])
-    assert second == first
-    assert [path.stat().st_mtime_ns for path in first.paths] == before
-
-
 def test_a_score_given_by_hand_is_shown_at_once(course: Course) -> None:
     """It changes no file of ours, only the gradebook."""
     done = publish(_graded(course), [LESSON])
@@ -84,65 +70,3 @@ def test_a_lessons_page_says_that_its_points_are_those_before_lateness(course: C
         book.db.commit()
     publish(course, [LESSON])
     assert said in page.read_text(encoding="utf-8")
-
-
-def test_answers_and_pages_that_changed_are_read_again(course: Course) -> None:
-    """The class's pages quote answers from the graded notebooks, and anybody can remove a page."""
-    done = publish(_graded(course), [LESSON])
-    front, notebook = done.paths[0], course.autograded_notebook("perfect", LESSON)
-    made = front.stat().st_mtime_ns
-    os.utime(notebook, ns=(made, made))
-    publish(course, [LESSON])
-    assert front.stat().st_mtime_ns > made
-    front.unlink()
-    publish(course, [LESSON])
-    assert front.is_file()
-
-
-@pytest.fixture
-def page(tmp_path: Path) -> Path:
-    """A page that was made from 'a'."""
-    page = tmp_path / "class.html"
-    page.write_text("<p>a")
-    keep(tmp_path, imprint("a"), [page])
-    return page
-
-
-def test_the_same_source_needs_no_other_pages(page: Path) -> None:
-    """The pages that were made last time are returned, in order."""
-    second = page.with_name("a.csv")
-    second.write_text("a")
-    keep(page.parent, imprint("a"), [page, second])
-    assert made_from(page.parent, imprint("a")) == [page, second]
-
-
-def test_another_source_needs_other_pages(page: Path) -> None:
-    """Two values are not the same source as the two joined."""
-    assert made_from(page.parent, imprint("b")) is None
-    keep(page.parent, imprint("a", "b"), [page])
-    assert made_from(page.parent, imprint("ab")) is None
-
-
-def test_a_page_that_was_changed_or_removed_is_made_again(page: Path) -> None:
-    """Somebody edited it, or copied the folder without it."""
-    page.write_text("<p>changed by hand")
-    assert made_from(page.parent, imprint("a")) is None
-    page.unlink()
-    assert made_from(page.parent, imprint("a")) is None
-
-
-def test_a_file_counts_by_its_state(tmp_path: Path) -> None:
-    """Absent, written and changed are three sources."""
-    path = tmp_path / "answer.ipynb"
-    absent = state(path)
-    path.write_text("one")
-    written = state(path)
-    path.write_text("two or more")
-    assert len({imprint(absent), imprint(written), imprint(state(path))}) == 3
-
-
-@pytest.mark.parametrize("torn", ["", "{", "[]", '{"imprint": 1}', '{"imprint": "", "pages": []}'])
-def test_a_torn_note_makes_the_pages_again(page: Path, torn: str) -> None:
-    """A run can end while it writes."""
-    (page.parent / MADE_FROM).write_text(torn)
-    assert made_from(page.parent, imprint("a")) is None
