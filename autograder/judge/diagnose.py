@@ -18,6 +18,7 @@ from autograder.judge.oracle import Evidence, Oracle, excluded_calls
 from autograder.model.exercise import Exercise, Mistake
 from coursework.engine.compare import Difference, difference
 from coursework.engine.describe import Comparison
+from coursework.engine.observation import Observation
 from coursework.engine.operation import Operation
 from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients, ReadEntry
 from coursework.exclusions import as_written
@@ -194,6 +195,14 @@ FIXES: dict[str, Callable[[Any, Any, Difference], FormFix | None]] = {
 }  # fmt: skip
 
 
+def _is_none(got: Observation) -> bool:
+    """Return whether None came, once or each time, also where a pair was to be taken apart."""
+    if got.raised:
+        return got.raised.structural and got.raised.detail == "None"
+    value = got.value.get("results", got.value) if isinstance(got.value, dict) else got.value
+    return value is None or (isinstance(value, list) and all(each is None for each in value))
+
+
 def _varies(value: Any) -> bool:
     """Return whether a result holds finite floats that differ: others may be alike by chance."""
     tensors = (each for each in tree_leaves(value) if isinstance(each, torch.Tensor))
@@ -223,8 +232,10 @@ class _Search:
         if any(item.got.ended for item in results):
             return []
         said = [NOTHING.search(self._said(item)) for item in results]
-        title = next((each["title"] for each in said if each and each["title"]), "")
-        return [Mistake("result-none", title, FORGOTTEN, ())] if title and all(said) else []
+        title = next((each["title"] for each in said if each and each["title"]), "The result is None")
+        none = [_is_none(item.got) and not _is_none(item.expected) for item in results]
+        alike = all(found or is_none for found, is_none in zip(said, none, strict=True))
+        return [Mistake("result-none", title, FORGOTTEN, ())] if results and alike else []
 
     def _said(self, item: Evidence) -> str:
         seen = Comparison(item.test_input.operation, item.got, item.expected, self.exercise.name)

@@ -191,6 +191,20 @@ def test_a_missing_return_comes_before_a_missing_exception(grader: Grader, hand_
         assert told.misconceptions[0].hint == "Is there a `return`?"
 
 
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("lesson", "name"), [("06_decoder", "decode_step"), ("08_attention_visualisation", "sentence_pair_attention")]
+)
+def test_a_missing_return_is_told_where_several_results_are_expected(
+    lesson: str, name: str, grader: Grader, hand_in: HandIn
+) -> None:
+    """However the checks put what they miss of a pair, or of three results."""
+    exercise = next(each for each in load_lesson(REAL_COURSE, lesson).exercises if each.name == name)
+    before, _, after = exercise.answer.rpartition("return ")
+    told = grader.grade(lesson, hand_in(lesson, **{name: before + after})).report.exercise(exercise.id)
+    assert [(each.title, each.hint) for each in told.misconceptions] == [("The result is None", "Is there a `return`?")]
+
+
 def test_an_excluded_function_is_named_as_in_the_cell() -> None:
     """In the message of a check, and as what does the work."""
     oracle = Oracle(load_lesson(REAL_COURSE, "05_encoder"), KEY)
