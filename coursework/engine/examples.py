@@ -152,15 +152,21 @@ def _likeliest(
 ) -> list[KnownMistake]:
     """Return the mistake that explains most of the results, and then its equals; none if none explains any.
 
-    With `telling`, only a mistake that explains one of these results counts.
+    Of two that explain as many, it is the one that shows least elsewhere. With `telling`, only a mistake
+    counts that explains one of these results and spoils none of the right ones.
     """
     explained = [_explained(got, each.signatures) for each in mistakes]
-    counts = [len(each) if telling is None or each & telling else 0 for each in explained]
-    if not any(counts):
+    ranks = []
+    for known, places in zip(mistakes, explained, strict=True):
+        shows = {n for n, each in enumerate(known.signatures) if each.form != RIGHT}
+        spoils = any(got[n].form == RIGHT for n in shows)
+        counts = telling is None or (not spoils and bool(places & telling))
+        ranks.append((len(places) if counts else 0, -len(shows)))
+    best = max(range(len(ranks)), key=lambda n: ranks[n], default=0)
+    if not ranks or not ranks[best][0]:
         return []
-    best = counts.index(max(counts))
-    pairs = zip(mistakes, explained, strict=True)
-    return [mistakes[best], *(each for each, places in pairs if places == explained[best])]
+    pairs = zip(mistakes, explained, ranks, strict=True)
+    return [mistakes[best], *(each for each, places, rank in pairs if rank[0] and places == explained[best])]
 
 
 def _explained(got: Sequence[Signature], known: Sequence[Signature]) -> set[int]:

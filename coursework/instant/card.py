@@ -44,6 +44,7 @@ COUNTS = {1: "the example", 2: "both examples"}
 PASSED = "Right on {count}. Grading uses other sizes and other numbers."
 SAME_RESULT = " Another mistake gives the same result: {}."
 SAME_RESULTS = " Other mistakes give the same result: {}."
+ALONE = "This example alone comes out as with a known mistake: {}"
 RAISED_IN = "The exception was raised in line {line}."
 TOOK_TOO_LONG = "Your code did not finish. Is there a loop that never ends?"
 
@@ -166,6 +167,8 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     changed = changed_arguments(compared, example.names)
     if mistake:
         title, hint = _sentence(mistake.title), mistake.hint
+        if not mistake.exact and len(mistake.places) == 1 < len(wrong):
+            title = ALONE.format(title)
         others = same_result(mistake.alike)
         if all(seen.raised for _, seen in wrong):  # many mistakes end in one exception
             title += others

@@ -18,7 +18,7 @@ from torch import nn
 from autograder.judge.oracle import BASE
 from autograder.lessons.loading import load_lesson
 from autograder.model.course import Course
-from coursework import check
+from coursework import check, stand_ins
 from coursework.engine.draw import only_differing, tables_of
 from coursework.engine.observation import Observation
 from coursework.instant import notebook as notebook_module
@@ -222,6 +222,32 @@ def test_the_example_shows_the_mistake_that_is_named() -> None:
     assert card.example is not None
     assert "mask" in card.example.call
     assert "dropout" not in card.example.call
+
+
+class DropsItsOutput(NoDropoutYet):
+    """Right, but for dropout on the output of the layer."""
+
+    def forward(self, query: Any, key: Any, value: Any, mask: Any = None) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return output and weights."""
+        mask = mask[:, None] if mask is not None and mask.dim() == 3 else mask
+        output, weights = super().forward(query, key, value, mask)
+        return output * (not self.training), weights
+
+
+def test_a_mistake_that_would_spoil_a_right_result_is_not_named() -> None:
+    """A layer without w_o loses more than the output of train mode."""
+    card = tried("MultiHeadAttention", DropsItsOutput)
+    assert card.headline == "3 of 4 examples come out right."
+    assert "never used" not in f"{card.title} {card.hint}"
+
+
+def test_a_mistake_that_one_of_several_wrong_results_looks_like_is_not_claimed() -> None:
+    """Features of width 2 are 1 and -1 after every norm, whatever came before it."""
+    answer = load_lesson(Course(ROOT), "06_decoder")["decoder-layer"].answer
+    wrong = answer.replace("self.norm1(x + self.dropout(attended))", "x + self.norm1(attended)")
+    names = BASE | vars(stand_ins) | {"__name__": "__main__"}
+    title = tried("DecoderLayer", cell(wrong, "DecoderLayer", **names)).title
+    assert title.startswith("This example alone comes out as with a known mistake: ")
 
 
 def test_an_object_is_checked_by_its_name() -> None:

@@ -13,15 +13,17 @@ from coursework.engine.operations import ModuleOperation
 LAYERS = ("w_q", "w_k", "w_v", "w_o")
 OWN = tuple(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias"))
 CLOSE = 1e-3
+BIAS: Final = 1.0  # of w_o, where the outputs are read of which dropout took away a part
 
 
 @dataclass(frozen=True)
 class DropoutOnWeights(ModuleOperation):
     """Call an attention whose loaded weights make every value 1, and tell what dropout does to it.
 
-    The result is the output with dropout, and without it in eval mode. Two facts are read from them, which
-    are the same at every draw. `changes`: the outputs differ. `together`: all features of a head are
-    scaled alike, as they are when whole weights are dropped.
+    The result is the output with dropout, and without it in eval mode. Three facts are read from them, which
+    are the same at every draw. `changes`: the outputs differ. `bias`: no output is less than the bias of
+    `w_o`, as some are when dropout comes after it. `together`: all features of a head are scaled alike, as
+    they are when whole weights are dropped.
     """
 
     faults: ClassVar = {"query": "The output should have the shape of the query."}
@@ -31,12 +33,13 @@ class DropoutOnWeights(ModuleOperation):
         return [asked.output(asked.build(answer)(*self.calls[0])) for asked in (self, without)]
 
     def read(self, value: Any) -> dict[str, bool]:
-        live, calm = map(self.output, value)
+        live, calm = (self.output(each) - BIAS for each in value)
         factors = (live / calm).nan_to_num(1.0)  # 0 / 0 is no change
         heads = factors.reshape(*factors.shape[:-1], self.init[1], -1)  # (B, T_q, H, K)
         spread = heads.amax(-1) - heads.amin(-1)
         return {
             "changes": bool((factors - 1).abs().max() > CLOSE),
+            "bias": bool(live.min() > -CLOSE),
             "together": bool(spread.max() < CLOSE),
         }
 

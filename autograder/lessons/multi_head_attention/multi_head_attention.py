@@ -8,7 +8,7 @@ from autograder.judge.table import (
     arguments, example, facts, gradients_match, matches_reference, module, module_learns_too, near, outputs,
     properties, samples_mix, through,
 )
-from autograder.lessons.multi_head_attention.fixtures import DropoutOnWeights
+from autograder.lessons.multi_head_attention.fixtures import BIAS, DropoutOnWeights
 from coursework import stand_ins
 
 CLOSE = 1e-4
@@ -18,6 +18,7 @@ DROPS_NOTHING = facts({
                "active where it should be off?"})
 DROPS_WEIGHTS = facts({
     "changes": "In train mode with much dropout, the heads return exactly what they return without dropout.",
+    "bias": "Dropout sets whole outputs to 0, with the bias of `w_o` in them. Apply it to the weights.",
     "together": "Dropout sets single features to 0, not whole weights. Apply it before the values "
                 "are averaged."})
 
@@ -90,9 +91,10 @@ def _nothing_to_see(draw: Draw) -> Operation:
 
 
 def _ones(draw: Draw) -> weights.Weights:
-    """Return weights that make every value 1 and leave the merged heads as they are."""
+    """Return weights that make every value 1 and add BIAS to the merged heads."""
     made = {"w_v.weight": torch.zeros(12, 12), "w_v.bias": torch.ones(12)}
-    return weights.attention(draw, "", 12) | made | {"w_o.weight": torch.eye(12), "w_o.bias": torch.zeros(12)}
+    made |= {"w_o.weight": torch.eye(12), "w_o.bias": torch.full((12,), BIAS)}
+    return weights.attention(draw, "", 12) | made
 
 
 def _dropout(draw: Draw, *rate: float, train: bool) -> Operation:
