@@ -25,7 +25,7 @@ from autograder.sandbox.start import require_sandbox, sandbox_problem
 from autograder.sandbox.system_calls import filter_programs
 from autograder.storage.exchange import CourseExchange
 from autograder.storage.gradebook import open_gradebook
-from autograder.storage.io_errors import plain_database_errors
+from autograder.storage.io_errors import plain_io_errors
 
 OLDEST, NEWEST = (3, 11), (3, 14)  # of the Pythons that requirements.txt is for
 PROJECT = "transformer-coursework"
@@ -271,7 +271,7 @@ def gradebook(course: Course) -> Finding:
     if in_a_file(course) and not course.gradebook.exists():
         return ok(f"{place} will be created when something is graded")
     try:
-        with plain_database_errors(place), open_gradebook(course) as book:
+        with plain_io_errors(course), open_gradebook(course) as book:
             return ok(f"{place}, with {len(book.students)} students")
     except AutograderError as error:
         return problem(str(error), "restore the gradebook from a backup, or move it away")

@@ -20,7 +20,7 @@ from autograder.model.course import ERROR_LOG
 from autograder.model.errors import CourseError
 from autograder.model.nbgrader_config import PATIENCE
 from autograder.model.text import clean
-from autograder.storage.io_errors import plain_database_errors
+from autograder.storage.io_errors import plain_io_errors
 
 DATABASE, EXPORT = "attempts.db", "attempts.jsonl"
 HOUR = 3600.0
@@ -159,7 +159,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open the database for one transaction, which an exception rolls back."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with (
-        plain_database_errors(path),
+        plain_io_errors(path),
         closing(sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)) as database,
         database,
     ):

@@ -70,23 +70,16 @@ def _takes_no_files(error: OSError) -> bool:
 
 
 @contextmanager
-def plain_database_errors(place: Path | str) -> Iterator[None]:
-    """Turn a locked, full, damaged or unreachable database into a CourseError; a bug stays what it is."""
-    try:
-        yield
-    except (DatabaseError, sqlite3.DatabaseError) as error:
-        if (known := machine_error(error, place)) is None:
-            raise
-        raise known from error
+def plain_io_errors(place: Course | Path) -> Iterator[None]:
+    """Turn errors of the disk or of a database into a CourseError; a bug stays what it is.
 
-
-@contextmanager
-def plain_io_errors(course: Course) -> Iterator[None]:
-    """Turn errors of the disk or the gradebook into a CourseError; a bug stays what it is."""
+    `place` is the database's file, or the course whose gradebook it is.
+    """
     try:
         yield
     except (OSError, DatabaseError, sqlite3.DatabaseError) as error:
-        if (known := machine_error(error, gradebook_place(course))) is None:
+        where = place if isinstance(place, Path) else gradebook_place(place)
+        if (known := machine_error(error, where)) is None:
             raise
         raise known from error
 
