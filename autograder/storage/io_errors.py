@@ -4,10 +4,8 @@ Nothing is lost by such an error: the run can be started again and continues whe
 """
 
 import errno
-import os
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -49,24 +47,10 @@ def machine_error(error: Exception, place: Path | str = "the gradebook") -> Cour
         return CourseError(f"cannot copy a folder: {reason}; {HINT}")
     elif isinstance(error, OSError):
         no_place = isinstance(error, FileNotFoundError) and "No usable temporary directory" in str(error)
-        if no_place or error.errno in ERRNOS | _REFUSED or _takes_no_files(error):
+        if no_place or error.errno in ERRNOS | _REFUSED:
             where = error.filename or "a file"  # a write to an open file doesn't say which
             return CourseError(f"cannot read or write {where}: {error.strerror or error}; {HINT}")
     return None
-
-
-def _takes_no_files(error: OSError) -> bool:
-    """Return whether a file is missing because nothing can be made in its folder, as in /proc."""
-    if error.errno != errno.ENOENT or not error.filename:
-        return False
-    folder = Path(os.fsdecode(error.filename)).absolute().parent
-    if not folder.is_dir():
-        return False
-    try:
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return True
-    return False
 
 
 @contextmanager

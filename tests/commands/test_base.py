@@ -124,23 +124,6 @@ def test_an_error_of_the_machine_names_the_doctor(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("lectures", "3", "--folder", "/proc/x"),
-        ("site", "--folder", "/proc/x/y"),
-        ("demo", "--folder", "/proc/x"),
-        ("open", "3", "--no-lab", "--folder", "/proc/x"),
-    ],
-    ids=lambda each: each[0],
-)
-def test_a_folder_in_which_nothing_can_be_made_gets_one_line(arguments: tuple[str, ...]) -> None:
-    """The kernel says "no such file" there, as it does of a file that a bug leaves out."""
-    result = CliRunner().invoke(main, ["--course", str(ROOT), *arguments])
-    assert (result.exit_code, result.stderr.count("\n")) == (2, 1), result.exception
-    assert "/proc/x" in result.stderr
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
         ("open", "3", "--no-lab", "--folder", "source"),
         ("open", "3", "--no-lab", "--student", "--folder", "release/03_attention"),
         ("open", "3", "--no-lab", "--folder", "."),  # its pictures would be in images/
