@@ -9,15 +9,7 @@ from statistics import fmean
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.padding import Padding
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    ProgressColumn,
-    Task,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -135,20 +127,12 @@ def _indent(text: str, console: Console, left: int = 2, style: str = "") -> None
         console.print(Padding(Text(text, style=style), (0, 0, 0, left)))
 
 
-class _RateColumn(ProgressColumn):
-    def render(self, task: Task) -> Text:
-        """Return the submissions graded per minute, or a dash before there is a rate."""
-        speed = task.finished_speed or task.speed
-        return Text(f"{speed * 60:.1f} per minute" if speed else "– per minute")
-
-
 def grading_progress(console: Console) -> Progress:
     """Return a bar that shows in a terminal only, and is gone when the run ends."""
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        _RateColumn(),
         TimeRemainingColumn(),
         TextColumn("left"),
         console=console,
