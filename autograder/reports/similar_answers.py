@@ -16,8 +16,6 @@ from math import log2
 from operator import itemgetter
 from typing import NamedTuple
 
-from rapidfuzz.distance import Indel
-
 from autograder.model.text import visible
 from autograder.reports.class_answers import LessonAnswers, StudentAnswer, bound, is_unused_text, literal
 from autograder.submissions.answer_text import parse
@@ -131,8 +129,7 @@ class SharedAnswer:
     """What two answers to one exercise share.
 
     `tokens` counts those that nothing explains, `evidence` is their rarity in bits, and `share` is how
-    much of what the smaller answer has of its own they make up. `closeness` is the similarity of the
-    whole token sequences, from 0 to 1, with nothing weighed down.
+    much of what the smaller answer has of its own they make up.
     """
 
     lesson: str
@@ -140,7 +137,6 @@ class SharedAnswer:
     tokens: float
     evidence: float
     share: float
-    closeness: float
     sides: tuple[Side, Side]
 
 
@@ -200,7 +196,6 @@ def _shared(
                 in_common,
                 evidence,
                 share=min(evidence / smaller, 1.0),
-                closeness=float(Indel.normalized_similarity(runs[one].words, runs[other].words)),
                 sides=(Side(one, answers[one], lines[0]), Side(other, answers[other], lines[1])),
             )
             found.append(shared)
