@@ -55,7 +55,7 @@ def graded_notebook(
         elif cell.source.strip() not in lesson_texts and not _is_unchanged(cell):
             left -= min(len(cell.source), LONGEST)
             cell.source = inert(cell.source) if left >= 0 else NOT_SHOWN
-    made.cells.insert(0, _summary_cell(made, attempt))
+    made.cells.insert(0, _summary_cell(attempt))
     for exercise, cell in graded_cells(made):
         if cell.cell_type == "code":
             cell.outputs = [_output(attempt.report.exercise(exercise))]
@@ -91,13 +91,9 @@ def _shown(code: str) -> str:
     return shown if rest <= 0 else f"{shown}\n# {rest} more characters are not shown"
 
 
-def _summary_cell(notebook: NotebookNode, attempt: Attempt) -> NotebookNode:
-    taken = {cell.get("id") for cell in notebook.cells}
-    name = SUMMARY
-    while name in taken:
-        name += "-"
+def _summary_cell(attempt: Attempt) -> NotebookNode:
     text = in_one_line(attempt.report) + ("" if attempt.sandboxed else f"\n{NO_SANDBOX}")
-    return new_code_cell("# Summary", id=name, outputs=[new_output("display_data", {"text/plain": text})])
+    return new_code_cell("# Summary", id=SUMMARY, outputs=[new_output("display_data", {"text/plain": text})])
 
 
 class FormgraderPage(Preprocessor):  # type: ignore[misc] # nbconvert has no type annotations

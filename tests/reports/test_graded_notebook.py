@@ -9,7 +9,7 @@ from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
 from autograder.grading.grade_submission import grade_submission
 from autograder.model.course import Course
 from autograder.model.report import Outcome
-from autograder.reports.formgrader import SUMMARY, graded_notebook
+from autograder.reports.formgrader import graded_notebook
 from autograder.reports.words import NO_SANDBOX
 from autograder.storage.recorder import attached_attempt
 from autograder.submissions.released import exercise_of
@@ -57,7 +57,7 @@ def test_a_students_own_outputs_are_dropped(course: Course) -> None:
         FakeGrader(course), Submission(course, "alice", LESSON, "v"), sandboxed=True
     )
     script = new_output("display_data", {"text/html": "<script>steal()</script>"})
-    notebook.cells.append(new_code_cell("mine", id=SUMMARY, outputs=[script]))
+    notebook.cells.append(new_code_cell("mine", outputs=[script]))
     made = graded_notebook(notebook, attempt)
     assert "steal" not in nbformat.writes(made)
     assert "steal" in nbformat.writes(notebook)  # the aligned notebook is unchanged
