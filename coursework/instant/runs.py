@@ -45,11 +45,7 @@ UNBOUND = (
 )
 ELSEWHERE = (
     "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
-    "answer there, and run it."
-)
-MOVE = (
-    "What `{name}` means now comes from another cell. Write your answer in the exercise's own cell, run it "
-    "and save the notebook: grading reads that cell."
+    "answer there, run it and save the notebook."
 )
 COPIES = (
     "The notebook has several cells of `{name}`. Grading takes the last, and you last ran another. With Edit "
@@ -260,7 +256,7 @@ class CellRuns:
         """Return why what the name means now is not what will be graded, "" if it is."""
         run = self.own.get(exercise.id)
         if self.is_elsewhere(exercise):
-            return "" if self._is_graded_elsewhere(exercise) else MOVE.format(name=exercise.name)
+            return "" if self._is_graded_elsewhere(exercise) else ELSEWHERE.format(name=exercise.name)
         if run is None:
             return ELSEWHERE.format(name=exercise.name) if self._ids_known else ""
         if not run.fresh and run.problem is not None:

@@ -681,7 +681,7 @@ def test_an_answer_in_a_cell_of_ones_own_counts_as_in_grading(tmp_path: Path) ->
         run("causal-mask")
         run("new", RIGHT)  # not what is saved
         told = said(run("new", "check('softmax')"))
-        assert told.startswith("○ softmax: not checked. What `softmax` means now comes from another cell. Write")
+        assert told.startswith("○ softmax: not checked. What `softmax` means now comes from another cell. Grading")
         assert "no points" not in told + said(run("softmax-test"))
         for before in ("pass", RELEASED["softmax"]):
             run("softmax", before) if before != "pass" else None
