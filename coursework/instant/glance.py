@@ -67,20 +67,15 @@ class Glance:
         return f"Next: {left[0].exercise.called}. About {minutes} minutes of exercises are left."
 
     @property
-    def hand_in(self) -> str:
-        """How to hand in."""
-        return HAND_IN
-
-    @property
     def html(self) -> str:
         """The table as HTML without scripts, for light and dark pages."""
-        return template("glance.html.j2").render(glance=self)
+        return template("glance.html.j2").render(glance=self, hand_in=HAND_IN)
 
     @property
     def text(self) -> str:
         """The table as plain text."""
         rows = [f"{each.mark} {each.exercise.called} ({each.cost}): {each.words}" for each in self.states]
-        return "\n".join([f"{self.lesson}: {self.headline}", *rows, self.next, self.hand_in])
+        return "\n".join([f"{self.lesson}: {self.headline}", *rows, self.next, HAND_IN])
 
     def _ipython_display_(self) -> None:
         """Do nothing: `check` has displayed it already, also as the last line of a cell."""
