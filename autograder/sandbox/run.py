@@ -195,10 +195,6 @@ class Probe(Process):
             self.send(waiting[0][0])
             asked.append(waiting.popleft())
 
-    def observe(self, request: Request) -> dict[str, Any]:
-        """Send one request, and return the fields of the observation. Raises RunEndedError."""
-        return next(self.observe_all([request]))
-
 
 Forked = TypeVar("Forked", bound=Process)
 

@@ -76,7 +76,7 @@ def test_a_probe_whose_answers_nobody_waits_for_is_ended(warm: WarmProcess) -> N
         with closing(probe.observe_all(_questions(range(5)))) as answers:
             assert next(answers)["value"] == 0
         assert not probe.ready
-        assert run.probe(5).observe(_questions([9])[0])["value"] == 9
+        assert next(run.probe(5).observe_all(_questions([9])))["value"] == 9
 
 
 def test_after_the_notebook_probes_know_nothing_of_it(warm: WarmProcess) -> None:
@@ -86,7 +86,7 @@ def test_after_the_notebook_probes_know_nothing_of_it(warm: WarmProcess) -> None
         assert run.clean()
         define = ["import torch\ndef f(x):\n    return hasattr(torch.nn, 'answer')"]
         with closing(run.probe(5, cells=define)) as probe:
-            assert probe.observe(_questions([1])[0])["value"] is False
+            assert next(probe.observe_all(_questions([1])))["value"] is False
         assert run.clean()
         run.cell("open('/tmp/left', 'w').write('x')", 5)
         assert not run.clean()
@@ -99,7 +99,8 @@ def test_a_notebook_that_ends_leaves_its_run(warm: WarmProcess) -> None:
             run.cell("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos._exit(3)", 5)
         assert not run.alive
         assert run.clean()
-        assert run.probe(5, cells=["f = abs"]).observe(_questions([-1])[0])["value"] == 1
+        probe = run.probe(5, cells=["f = abs"])
+        assert next(probe.observe_all(_questions([-1])))["value"] == 1
 
 
 LEAVES_A_FILE = "open('/tmp/left', 'w').write('x')"
