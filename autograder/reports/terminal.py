@@ -84,7 +84,7 @@ def _print_exercises(report: Report, console: Console) -> None:
         if not quiet and not exercise.is_skipped:  # those without checks stand together, by outcome
             key = exercise.outcome, exercise.id if exercise.checks else ""
             groups.setdefault(key, []).append(exercise)
-        if todo := words.next_step(exercise, in_terminal=True):
+        if todo := words.next_step(exercise):
             advice.setdefault(todo, []).append(exercise.id)
     said: set[str] = set()
     for exercises in groups.values():

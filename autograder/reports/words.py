@@ -129,11 +129,11 @@ def sentence(exercise: ExerciseReport) -> str:
     return f"Part of it works: {count - failed} of {count} checks passed{ended.format(failed=failed)}"
 
 
-def next_step(exercise: ExerciseReport, *, in_terminal: bool = False) -> str:
+def next_step(exercise: ExerciseReport) -> str:
     """Return what to do next if checks failed; empty for any other outcome."""
     if exercise.outcome is not Outcome.FAILED:
         return ""
-    advice: dict[str, str] = _WORDS["next step in a terminal" if in_terminal else "next step"]
+    advice: dict[str, str] = _WORDS["next step"]
     if exercise.misconceptions or exercise.lines:
         return advice["named"]
     return advice["entries" if has_entries(exercise) else "failed checks"]

@@ -73,9 +73,9 @@ def test_what_to_do_next_is_said_once() -> None:
     """Seven failures get one paragraph of advice, with their names; a passed exercise gets none."""
     text = _printed(_with(*[Outcome.FAILED] * 6, Outcome.PASSED))
     above, below = " ".join(text.split()).split("What to do next")
-    assert "print the shape after every line" not in above
-    assert "run again at the next submission" not in above
-    said = [below.count("print the shape after every line"), below.count("run again at the next")]
+    assert "what each line of your code gives" not in above
+    assert "when you hand in again" not in above
+    said = [below.count("what each line of your code gives"), below.count("when you hand in again")]
     assert set(said) <= {0, 1}
     assert any(said)
     assert all(name in below for name in POINTS if name in above.split("Score:")[1])
