@@ -3,20 +3,17 @@
 Only what the reference and the known mistakes give is kept, never anything of a student's. It saves time and
 nothing else: if the file is missing, locked or damaged, everything is computed again. It shows what right
 answers give, so it is private like the course's key: never released, bundled or visible to a submission. A
-document is a frame of `values`: JSON and safetensors. A result that would not come back exactly as it was is
-not kept.
+document is a frame of `values`, through which a result went when it was observed: it comes back as it was.
 """
 
 import contextlib
 import hashlib
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import torch
 
 from coursework.engine import values
 from coursework.engine.observation import Observation, Raised
@@ -102,18 +99,9 @@ class KeptResults:
         if document is not None:
             return values.unpack_frame(document)
         plain = compute()
-        if (document := _written(plain)) is not None:
-            self._store.put(name, document)
+        with contextlib.suppress(values.WireError):  # too large to keep
+            self._store.put(name, values.pack(plain))
         return plain
-
-
-def _written(plain: Any) -> bytes | None:
-    """Return the document of a result, None if reading it would give anything else."""
-    try:
-        document = values.pack(plain)
-        return document if _identical(values.unpack_frame(document), plain) else None
-    except values.WireError:
-        return None
 
 
 def _to_plain(seen: Observation | None) -> Any:
@@ -128,23 +116,3 @@ def _from_plain(plain: Any) -> Observation | None:
         return None
     raised = Raised(**plain["raised"]) if plain["raised"] else None
     return Observation(plain["value"], raised, plain["changed"])
-
-
-def _identical(one: Any, other: Any) -> bool:
-    """Return whether two values agree in every type and every bit; gradients do not count."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, torch.Tensor):
-        same = (one.dtype, one.shape, one.device) == (other.dtype, other.shape, other.device)
-        return same and torch.equal(_bytes(one), _bytes(other.detach()))
-    if isinstance(one, Mapping):
-        return _identical(list(one.items()), list(other.items()))
-    if isinstance(one, (list, tuple)):
-        return len(one) == len(other) and all(map(_identical, one, other))
-    if isinstance(one, values.Opaque):
-        return (one.kind, one.text) == (other.kind, other.text)
-    return one is None or repr(one) == repr(other)  # of floats, also tells NaN and -0.0
-
-
-def _bytes(tensor: torch.Tensor) -> torch.Tensor:
-    return tensor.clone(memory_format=torch.contiguous_format).flatten().view(torch.uint8)
