@@ -967,9 +967,10 @@ for name, kind in {"why": lambda question, accepted, given: question.startswith(
                    "no answer": lambda question, accepted, given: not accepted}.items():
     all_of_it, missed = (sum(kind(*each) for each in some) for some in (asked, wrong))
     print(f"    {name}: {all_of_it - missed} of {all_of_it}")
+print("The others, with what would have been right in brackets")
 for question, accepted, given in wrong:
     said, first = (textwrap.shorten(each, 32, placeholder=" …") for each in (given, (*accepted, NONE)[0]))
-    print(f"{question}\n    answered: {said:34} accepted: {first}")
+    print(f"{question} ({first})\n    answered: {said}")
 
 # %% [markdown]
 # The trained reader gets 36 of 48 right, or 75 %. The standard error is 6 points, so eight other paragraphs could easily give 65 % or 85 %.

@@ -7,6 +7,7 @@ Moodle exports. Columns are recognised by their headings, in any order and in ei
 import codecs
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -26,7 +27,7 @@ HEADINGS = {
     "name": ("full name", "name"),
     "first_name": ("first name", "first_name", "given name"),
     "last_name": ("last name", "last_name", "surname", "family name"),
-    "email": ("email address", "email", "e-mail", "mail"),
+    "email": ("email address", "e-mail address", "email", "e-mail", "mail"),
     "number": ("sis user id", "id number", "idnumber", "number"),
     "login": ("sis login id", "login"),
     "canvas_id": ("canvas id",),
@@ -38,6 +39,8 @@ KEYS = ("student", "login", "number", "email")  # what a student's folder can be
 IDS = ("canvas_id", "moodle_id")  # what other systems know a person by
 MOODLE_ONLY = {"identifier", "maximum grade", "last modified (grade)"}  # headings of no other file
 CANVAS_ONLY = {"sis user id", "sis login id"}
+GERMAN = re.compile(r"[^\W\d]+/[^\W\d]+\d+")  # "Teilnehmer/in501", how a German Moodle identifies a person
+IN_ENGLISH = "if it comes from Canvas or Moodle, export it in English"
 POINTS = "Points Possible"  # the name in Canvas' row of the points of each column
 ONE_FOLDER = (
     "one person has one folder; move the work to the right one in submitted/, remove the others with "
@@ -242,7 +245,7 @@ def read_roster(path: Path) -> Roster:
     if not set(columns) & {*KEYS}:
         raise CourseError(
             f"the roster {path} has no column to know students by: expected one of 'student id', "
-            f"'login', 'id number' or 'email', found {', '.join(headings) or 'nothing'}"
+            f"'login', 'id number' or 'email', found {', '.join(headings) or 'nothing'}; {IN_ENGLISH}"
         )
     people, without_id, notes = list[Person](), list[str](), list[str]()
     points: Mapping[str, str] = {}
@@ -264,14 +267,21 @@ def read_roster(path: Path) -> Roster:
             f"left out of {path}, because there is no student id, login, id number or e-mail in it: "
             f"{some_of(without_id)}"
         )
+    _require_people(people, path)
+    return Roster(people, headings, notes=notes, points=points)
+
+
+def _require_people(people: Sequence[Person], path: Path) -> None:
+    """Raise CourseError unless there are people, under headings that we know, each with ids of their own."""
     if not people:
         raise CourseError(f"the roster {path} names nobody: expected a line for each student")
+    if GERMAN.fullmatch(people[0].number):
+        raise CourseError(f"the headings of the roster {path} are not the expected ones: {IN_ENGLISH}")
     for key in (*KEYS, *IDS):
         values = Counter(getattr(person, key).casefold() for person in people)
         twice = [value for value, count in values.items() if value and count > 1]
         if twice:
             raise CourseError(f"the roster {path} has two rows of '{twice[0]}': expected one")
-    return Roster(people, headings, notes=notes, points=points)
 
 
 def stated_points(text: str) -> float | None:

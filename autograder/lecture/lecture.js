@@ -58,10 +58,13 @@
       const indent = line.replace(/<[^>]+>/g, "").match(/^ */)[0].length;
       return `<span class="line" style="--indent: ${indent}ch">${line}</span>`;
     }).join("");
-    // What a line with a colon announces, such as a sample, is not divided between columns.
+    // What a line with a colon announces, such as a sample, is not divided between columns; nor is a line from
+    // those that are indented below it.
     let sample = null;
+    const indented = (line) => line ? line.textContent.search(/\S|$/) : 0;
     if (text.closest(".jp-OutputArea-output")) for (const line of [...text.children]) {
-      if (line.textContent.endsWith(":")) {
+      const under = line.nextElementSibling;
+      if (line.textContent.endsWith(":") || indented(under) > indented(line)) {
         sample = document.createElement("span");
         sample.className = "sample";
         line.before(sample);

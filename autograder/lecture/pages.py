@@ -59,7 +59,7 @@ RISE: Final = {  # settings of jupyterlab-rise
     "transition": "none",
     "center": False,
     "scroll": True,
-    "slideNumber": "c/t",
+    "slideNumber": "c",  # its total shrinks on the way
 }
 
 
@@ -112,7 +112,7 @@ def live_notebook(lesson: LessonText, notebook: Any, folder: Path) -> Any:
     """
     pairs = taught(zip(lesson.cells, notebook.cells, strict=True))
     pieces = (small(piece) for about, cell in pairs for piece in _live(about, cell, folder))
-    laid_out = _with_cells(notebook, map(_notes_folded, with_notes(paged(pieces, LIVE_ROOM))))
+    laid_out = _with_cells(notebook, map(_notes_folded, with_notes(revealed(paged(pieces, LIVE_ROOM)))))
     style = Path(__file__).with_name("live.css").read_text(encoding="utf-8")
     laid_out.metadata["rise"] = {**RISE, "overlay": f"<style>\n{style}</style>"}
     return laid_out
@@ -168,7 +168,7 @@ def _exported(lesson: LessonText, about: LessonCell, cell: Any, folder: Path) ->
         yield _code(lesson.skeleton(about.exercise), f"{about.id}-skeleton", about.slide)
         yield _code(cell.source, about.id, tags=(ANSWER,))
     elif about.kind is CellKind.WRITTEN:
-        folded = f"<details><summary>Model answer</summary>\n\n{cell.source}\n\n</details>"
+        folded = f'<details class="answer"><summary>Model answer</summary>\n\n{cell.source}\n\n</details>'
         yield from _prose(folded, about.slide, about.id, folder)
     elif about.kind.is_markdown:
         yield from _told(cell, slide, folder)

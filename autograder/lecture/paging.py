@@ -130,7 +130,7 @@ def reveals(slide: Sequence[Piece]) -> list[Piece]:
     """
     found = []
     asked = False
-    for piece in slide:
+    for piece in (one for one in slide if one.slide not in OFF):
         if asked and is_revealed(piece):
             found.append(piece)
             asked = False

@@ -15,7 +15,7 @@ from operator import attrgetter
 from statistics import correlation, fmean, median, pstdev, quantiles
 
 from autograder.model.report import EXCLUDED, ExerciseReport, NamedMistake, Outcome, Report, State
-from autograder.reports.words import distinct, with_detail
+from autograder.reports.words import BY_HAND, WORDING, Wording, distinct, with_detail, wording
 
 BINS = 10
 FEWEST = 10  # answers without which a correlation says nothing
@@ -23,6 +23,11 @@ LOW = 0.50  # students below this share of all points are listed if they are als
 FALL = 0.20  # by how much results have to fall against the class to be listed
 FEWEST_LESSONS = 3  # graded lessons without which nothing is called falling
 MOST_PER_STUDENT = 8  # incidents or repairs shown for one student; the rest are counted
+
+# How an answer ended, in the words of the pages, by the name of its colour.
+OUTCOMES: Mapping[str, Wording] = {outcome.value: how for outcome, how in WORDING.items()} | {
+    "by-hand": BY_HAND
+}
 
 Reports = Mapping[str, Report]  # by student
 _Given = list[tuple[str, ExerciseReport]]  # the answers to one exercise, by student
@@ -117,7 +122,7 @@ class ExerciseFigures:
     discrimination: float | None
     graded: int
     pending: int
-    outcomes: list[tuple[Outcome, int]]
+    outcomes: list[tuple[str, Wording, int]]
     mistakes: list[MistakeCount]
     excluded: list[MistakeCount]  # what answers used although the exercise excludes it
     unexplained: list[str]
@@ -220,7 +225,7 @@ def figures(lesson: str, reports: Reports) -> LessonFigures:
 def _exercise(lesson: str, exercise_id: str, given: _Given, reports: Reports) -> ExerciseFigures:
     points = max(each.points for _, each in given)
     graded = [each.score / points for _, each in given if each.score is not None and points]
-    counts = Counter(each.outcome for _, each in given)
+    counts = Counter(wording(each) for _, each in given)
     right, others = [], []
     for student, answer in given:
         rest = reports[student].graded_points - answer.points
@@ -245,7 +250,7 @@ def _exercise(lesson: str, exercise_id: str, given: _Given, reports: Reports) ->
         discrimination=point_biserial(right, others),
         graded=len(graded),
         pending=sum(each.is_pending for _, each in given),
-        outcomes=[(outcome, counts[outcome]) for outcome in Outcome if counts[outcome]],
+        outcomes=[(name, how, counts[how]) for name, how in OUTCOMES.items() if counts[how]],
         mistakes=sorted(
             (each for each in counted if each.id not in EXCLUDED), key=lambda mistake: -len(mistake.students)
         ),

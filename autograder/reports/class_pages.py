@@ -11,11 +11,11 @@ from types import MappingProxyType
 
 from markupsafe import Markup
 
-from autograder.model.report import Outcome, Report
+from autograder.model.report import Report
 from autograder.reports import similar_answers
 from autograder.reports.class_answers import LessonAnswers
 from autograder.reports.class_changes import Changes, change_groups
-from autograder.reports.class_figures import FALL, FEWEST, LOW, course_figures
+from autograder.reports.class_figures import FALL, FEWEST, LOW, OUTCOMES, course_figures
 from autograder.reports.templating import policy_hash, render
 from autograder.reports.words import NO_SANDBOX, STATES, STRETCH, WORDING
 
@@ -51,7 +51,7 @@ def class_pages(
     page = partial(
         render,
         course=course,
-        outcomes=list(Outcome),
+        outcomes=OUTCOMES,
         wordings=WORDING,
         states=STATES,
         stretch=STRETCH,

@@ -102,6 +102,11 @@ def test_a_row_that_would_become_another_persons_is_refused(tmp_path: Path, rows
     ("text", "said"),
     [
         ("colour,size\nred,3\n", "no column to know students by"),
+        (
+            'ID,"Vollständiger Name",ID-Nummer,E-Mail-Adresse\nTeilnehmer/in501,"Jörg Müller",7,j@x.org\n',
+            "are not the expected ones: if it comes from Canvas or Moodle, export it in English",
+        ),
+        ("Identifiant,Nom complet,Adresse de courriel\nParticipant 501,Zoé Petit,z@x.org\n", "export it in English"),
         ("", "found nothing"),
         ("username\nada\nADA\n", "two rows of 'ada'"),
     ],

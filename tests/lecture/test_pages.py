@@ -75,6 +75,19 @@ def test_a_live_lesson_hides_set_up_tests_and_hints(live: Any) -> None:
     assert len([one for one in kinds(live) if one in ("slide", "subslide")]) < 80
 
 
+@pytest.mark.parametrize("lesson", COURSE.lessons())
+def test_a_live_slide_shows_an_output_that_answers_its_question_only_with_the_next_step(lesson: str) -> None:
+    """The lecturer has run everything before, so it would stand there before anybody could predict."""
+    asked = False
+    for cell in made(lesson, live_notebook).cells:
+        kind = cell.metadata.get("slideshow", {}).get("slide_type", "")
+        if kind in ("slide", "subslide"):
+            asked = False
+        if kind not in ("skip", "notes"):
+            assert not (asked and cell.cell_type == "code" and cell.outputs and kind != "fragment"), cell.source
+            asked = cell.cell_type == "markdown" and (asked or "**Predict" in cell.source)
+
+
 def test_a_live_lesson_folds_the_speaker_notes(live: Any) -> None:
     """The notebook beside the slides would say everything twice, and running markdown unfolds it."""
     cells = [cell for cell, kind in zip(live.cells, kinds(live), strict=True) if kind == "notes"]
@@ -178,11 +191,12 @@ def test_exported_slides_fold_answers_under_what_students_see() -> None:
 
 
 def test_a_written_answer_is_folded_too() -> None:
-    """The question is shown and its answer folded."""
+    """The question is shown and its answer folded, and marked as one that the right arrow does not open."""
     notebook = made("05_encoder", slide_notebook, exercises=True)
-    written = [cell for cell in notebook.cells if cell.source.startswith("<details><summary>Model")]
+    written = [cell for cell in notebook.cells if "<summary>Model" in cell.source]
     assert len(written) == 2
-    assert all(cell.source.count("<details>") == cell.source.count("</details>") for cell in written)
+    assert all(cell.source.startswith('<details class="answer">') for cell in written)
+    assert all(cell.source.count("<details") == cell.source.count("</details>") for cell in written)
 
 
 def test_exported_slides_leave_out_what_needs_a_kernel(slides: Any) -> None:

@@ -68,8 +68,18 @@ def test_a_pending_score_is_not_zero_in_the_difficulty() -> None:
     [both] = figures(LESSON, {"a": one, "b": two}).exercises
     [only] = figures(LESSON, {"b": two}).exercises
     assert both.mean_share == 1
-    assert both.outcomes == [(Outcome.PASSED, 1), (Outcome.GRADER_ERROR, 1)]
+    assert [(how.label, count) for _, how, count in both.outcomes] == [("correct", 1), ("grader error", 1)]
     assert only.mean_share is None
+
+
+def test_what_was_graded_by_hand_is_not_to_be_graded() -> None:
+    """An answer that waits and one that has its points are counted apart, in words and colours of their own."""
+    draw = random.Random(1)
+    waits = report([exercise("softmax", Outcome.BY_HAND, draw)])
+    [both] = figures(LESSON, {"a": waits, "b": waits.with_scores({"softmax": 1.0})}).exercises
+    assert [(name, how.label, count) for name, how, count in both.outcomes] == [
+        ("needs-marking", "to be graded", 1), ("by-hand", "graded by hand", 1)
+    ]
 
 
 def test_mistakes_are_counted_once_a_student_and_sorted() -> None:
