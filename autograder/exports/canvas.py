@@ -13,7 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from autograder.exports.class_scores import ClassScores
 from autograder.exports.roster import ONE_FOLDER, POINTS, Person, Roster
 from autograder.model.course import CONFIG, Course
-from autograder.model.errors import CourseError
+from autograder.model.errors import CourseError, SettingsError
 from autograder.model.nbgrader_config import settings
 from autograder.reports.csv_file import csv_text
 from autograder.reports.student_pages import titles as titles_in_text
@@ -62,10 +62,14 @@ def column_titles(course: Course, scores: ClassScores, roster: Roster) -> dict[s
 
     The roster's column is found by the lesson's number, its title, or both: "Lesson 3 Attention (88123)",
     "03", "Attention". A title is the folder's, or the one at the head of the lesson's text. Raises
-    CourseError if several columns could be meant, or two lessons have one column.
+    CourseError if several columns could be meant, if two lessons have one, or if the setting names no lesson.
     """
     names = [each.lesson for each in scores.lessons]
-    said: Mapping[str, str] = settings(course).CanvasExport.get("columns", {})
+    columns: Mapping[str, str] = settings(course).CanvasExport.get("columns", {})
+    try:
+        said = {course.lesson(name): column for name, column in columns.items()}
+    except CourseError as problem:
+        raise SettingsError(f"{SETTING} in {CONFIG}: {problem}") from problem
     titles = {name: said.get(name) or _found(course, name, roster.headings) for name in names}
     for lesson, title in titles.items():
         if lesson in said and roster.headings and title not in roster.headings:

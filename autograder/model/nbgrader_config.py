@@ -175,7 +175,8 @@ def _server(course: Course) -> str:
     """Return the address of the server that the gradebook is on; '' if it is in a file."""
     url = str(settings(course).CourseDirectory.get("db_url", ""))
     is_file = re.match(r"sqlite[+:]", url)
-    if is_file and Path(url.partition("?")[0]).name != course.gradebook.name:
+    path = url.partition("?")[0].partition(":///")[2]
+    if is_file and (course.root / path).resolve() != course.gradebook.resolve():
         raise SettingsError(
             f"c.CourseDirectory.db_url in {course.root / CONFIG} names another file than {course.gradebook}, "
             "which all commands use: take it out, or name a server"

@@ -78,12 +78,22 @@ def test_two_columns_that_could_be_meant_are_refused(course: Course) -> None:
 def test_the_configuration_names_a_column(course: Course) -> None:
     """One that is not in the roster, or is another lesson's, is refused."""
     with (course.root / CONFIG).open("a") as config:
-        config.write('\nc.CanvasExport.columns = {"03_attention": "Looking back (5)"}\n')
-    assert _titles(course, "Lesson 3 (1)", "Looking back (5)") == ["Looking back (5)"]
+        config.write(f'\nc.CanvasExport.columns = {{"{LESSON}": "Looking back (5)"}}\n')
+    assert _titles(course, "Lesson 3 (1)", "Looking back (5)", lessons=(LESSON,)) == ["Looking back (5)"]
     with pytest.raises(CourseError, match="has the column 'Looking back"):
-        _titles(course, "Lesson 3 (1)")
-    with pytest.raises(CourseError, match="would hold 03_attention and 04_looking_back"):
-        _titles(course, "Looking back (5)", "04_back (5)", lessons=("03_attention", "04_looking_back"))
+        _titles(course, "Lesson 3 (1)", lessons=(LESSON,))
+    with pytest.raises(CourseError, match=f"would hold {LESSON} and 04_looking_back"):
+        _titles(course, "Looking back (5)", "04_back (5)", lessons=(LESSON, "04_looking_back"))
+
+
+def test_the_configuration_names_lessons_as_commands_do(course: Course) -> None:
+    """By number or by name; one that is no lesson is refused, not passed over."""
+    config, before = course.root / CONFIG, (course.root / CONFIG).read_text()
+    config.write_text(before + '\nc.CanvasExport.columns = {"03": "Looking back (5)"}\n')
+    assert _titles(course, "Lesson 3 (1)", "Looking back (5)", lessons=(LESSON,)) == ["Looking back (5)"]
+    config.write_text(before + '\nc.CanvasExport.columns = {"03_tny": "Looking back (5)"}\n')
+    with pytest.raises(CourseError, match=r"c\.CanvasExport\.columns in nbgrader_config\.py: no lesson '03_tny'"):
+        _titles(course, "Lesson 3 (1)", "Looking back (5)", lessons=(LESSON,))
 
 
 def test_the_scores_are_in_the_rosters_column(graded: Course, scores: ClassScores, tmp_path: Path) -> None:

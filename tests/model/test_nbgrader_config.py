@@ -115,5 +115,9 @@ def test_another_file_for_the_gradebook_is_refused(tmp_path: Path) -> None:
     """The commands of nbgrader would write to it, and ours to gradebook.db."""
     with pytest.raises(SettingsError, match=r"names another file than .*gradebook\.db, which all commands use"):
         database_url(_course(tmp_path, 'c.CourseDirectory.db_url = "sqlite:////tmp/other.db"'))
+    with pytest.raises(SettingsError, match="names another file"):  # that of last year's course, say
+        database_url(_course(tmp_path, 'c.CourseDirectory.db_url = "sqlite:////tmp/last/gradebook.db"'))
+    url = database_url(_course(tmp_path, f'c.CourseDirectory.db_url = "sqlite:///{tmp_path}/gradebook.db"'))
+    assert url.startswith("sqlite:///")
     url = database_url(_course(tmp_path, 'c.CourseDirectory.db_url = "sqlite:///gradebook.db"'))
     assert url.startswith("sqlite:///")
