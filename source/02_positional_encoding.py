@@ -341,7 +341,7 @@ for name, embedded in rows.items():
 
 # %% [markdown]
 # - **Without the factor**, any two tokens at the same place have a cosine of 1.00: the position drowns out the token.
-# - **With the factor**, the same token at two places has a cosine of 0.89, and two tokens at one place have 0.33. The token leads, and the position modifies it.
+# - **With the factor**, the same token at positions 10 and 20 has a cosine of 0.89, and two tokens at one place have 0.33. The token leads, and the position modifies it.
 # - **With PyTorch's default** of standard deviation 1, the factor makes the entries about 22.6, and the token drowns out the position: the same token at two places has a cosine of 1.00.
 #
 # So the factor only makes sense with a table that starts small, as in lesson 7.

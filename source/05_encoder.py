@@ -987,7 +987,7 @@ for name, model in learners.items():
 encoder_plots.lines(range(10, 151, 10), found, labels=("step", "accuracy"));
 
 # %% [markdown]
-# With residual connections the accuracy reaches 1. Without them it stays near 1 in 8: one token, given as the answer at all eight positions, is right about once if it is in the sequence at all.
+# With residual connections the accuracy reaches 1. Without them it stays near 1 in 8: one token, given as the answer at all eight positions, is right once or twice if it is in the sequence at all.
 
 # %% [markdown]
 # ## Exercise 5: dense layers (1 point)
