@@ -239,7 +239,9 @@ class Watch:
             self._look(once=once)
             if once and not self._is_busy:
                 return
-        wait([turn.future for turn in self.grader.turns.values() if turn.future], timeout=QUICK)
+        if running := [turn.future for turn in self.grader.turns.values() if turn.future]:
+            self.note(f"stopping: waiting up to {QUICK:.0f} s for what is being graded")
+            wait(running, timeout=QUICK)
         self._keep_finished(once=once)
 
     def _look(self, *, once: bool) -> None:

@@ -6,6 +6,7 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from datetime import datetime
 from pathlib import Path
 
@@ -345,6 +346,22 @@ def test_students_take_turns(course: Course, tmp_path: Path) -> None:
         assert grader.begun == begun
         grader.begun.clear()
     assert all("waits until" in note for note in notes)
+
+
+def test_stopping_says_that_it_waits_for_what_is_being_graded(
+    course: Course, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise half a minute without a word looks like a program that hangs."""
+    monkeypatch.setattr(watch, "QUICK", 0.1)
+    grader, notes, stop = OneByOne(course), list[str](), threading.Event()
+    monkeypatch.setattr(grader, "finished", lambda: iter(()))
+    (tmp_path / "inbox").mkdir()
+    arrival = Arrival("ada", "01", tmp_path / "inbox" / "ada" / "01", "key", "1", from_exchange=False)
+    grader.turns["ada"] = Turn(arrival, None, None, slow=False, future=Future())  # type: ignore[arg-type] # not needed here
+    stop.set()
+    empty = inbox.Inbox(tmp_path / "inbox", ["01"], is_exchange=False)
+    Watch(empty, grader, lambda _: None, notes.append, 9).run(stop)
+    assert notes[:1] == ["stopping: waiting up to 0 s for what is being graded"]
 
 
 class OneByOne(ArrivalGrader):
