@@ -14,7 +14,7 @@ from autograder.authoring.examples import FOLDER, examples_current, examples_fil
 from autograder.authoring.execute import run
 from autograder.authoring.minutes import sittings
 from autograder.authoring.release import check_release, generate_assignment
-from autograder.authoring.rules import IMAGES, check_images, check_rules, images_of
+from autograder.authoring.rules import IMAGES, check_ids_of_course, check_images, check_rules, images_of
 from autograder.authoring.validate import validate
 from autograder.lessons.loading import with_checks
 from autograder.model.course import Course
@@ -77,6 +77,7 @@ def assemble(course: Course, name: str) -> Built:
     """Make everything of one lesson except the outputs of its model answers; write nothing."""
     lesson = read_lesson(course.text(name))
     check_rules(lesson)
+    check_ids_of_course(lesson, [read_lesson(course.text(each)) for each in course.lessons() if each != name])
     checks = with_checks(lesson)
     validate(checks)
     check_images(lesson, course.images)

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -58,6 +58,17 @@ def check_ids(lesson: LessonText) -> None:
         if cell.id in seen:
             raise _error(lesson, cell, f"duplicate id: line {seen[cell.id]} has it already")
         seen[cell.id] = cell.line
+
+
+def check_ids_of_course(lesson: LessonText, others: Iterable[LessonText]) -> None:
+    """Raise LessonTextError for an exercise whose id another lesson has.
+
+    `check("softmax")` names no lesson, and neither do reports, which look up what an exercise is by its id.
+    """
+    taken = {each.id: other.path.name for other in others for each in other.exercises}
+    for cell in lesson.cells:
+        if cell.exercise in taken:
+            raise _error(lesson, cell, f"duplicate id: {taken[cell.exercise]} has it already")
 
 
 def check_markers(lesson: LessonText) -> None:

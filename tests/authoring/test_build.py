@@ -1,6 +1,7 @@
 """The build makes everything a lesson needs, the same each time, and check sees what is stale."""
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -159,6 +160,13 @@ def test_a_course_without_lessons_says_so(tmp_path: Path) -> None:
     """Nothing to build is an error, not a success."""
     with pytest.raises(CourseError, match="no lessons"):
         build(Course(tmp_path))
+
+
+def test_an_exercise_of_another_lesson_is_refused(course: Course) -> None:
+    """`check("double")` names no lesson, and a page that shows an exercise looks it up by its id."""
+    shutil.copy(course.text(NAME), course.text("02_other"))
+    with pytest.raises(LessonTextError, match=r"01_small.py:\d+: cell 'double': duplicate id: 02_other.py has it"):
+        build(course, [NAME], execute=False)
 
 
 def test_the_stock_command_makes_the_same_release(course: Course) -> None:
