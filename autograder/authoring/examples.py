@@ -111,7 +111,7 @@ def made_from(lesson: Lesson) -> str:
 
 
 def _with_imports(modules: Sequence[Path]) -> list[Path]:
-    """Return some modules, and those of the coursework that they import, however indirectly."""
+    """Return some modules, and those of this program that they import, however indirectly."""
     found, root = [*modules], Path(str(scope.__file__)).parent.parent
     for module in found:  # which grows
         for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):

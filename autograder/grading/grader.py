@@ -104,7 +104,7 @@ class Grader:
         return found
 
     def _oracle(self, lesson: str) -> tuple[Oracle, ResultsFile]:
-        return _oracle(self.course, load_lesson(self.course, lesson), lesson_key(self.course, lesson))
+        return _cached_oracle(self.course, load_lesson(self.course, lesson), lesson_key(self.course, lesson))
 
     def grade_broken(self, lesson: str) -> GradedSubmission:
         """Give every exercise the outcome `missing`, for a submission without a notebook to grade."""
@@ -168,7 +168,7 @@ def _incidents(found: list[Incident], settled: Report | None) -> list[Incident]:
 
 
 @lru_cache(maxsize=16)
-def _oracle(course: Course, lesson: Lesson, key: bytes) -> tuple[Oracle, ResultsFile]:
+def _cached_oracle(course: Course, lesson: Lesson, key: bytes) -> tuple[Oracle, ResultsFile]:
     """Return the oracle of a lesson and the results it keeps, for as long as its text stays as it is."""
     computing = f"{lesson_version(course, lesson.name)} {torch.__version__} {platform.machine()}"
     version = hashlib.sha256(computing.encode() + key).hexdigest()

@@ -3,6 +3,11 @@
 A class run, the watch and a regrade use `GradingLoop`, on this machine or on a cluster; `nbgrader autograde`
 brings its own loop, and records in the same way. They differ in where submissions come from, and in which
 pool grades them. `grade_lessons` is the class run: from the folder `submitted` to feedback pages and reports.
+
+Two marks let an interrupted run go on where it stopped. The autograded folder is written last, after
+gradebook and log, so an attempt is recorded if the notebook there holds it (`is_settled`). A page gets the
+time of that notebook once it is complete, and is fresh as long as the two times are equal (`stale`). Where
+only scores change, the page's time is set to 0.
 """
 
 from collections.abc import Generator, Iterable, Sequence

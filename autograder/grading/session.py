@@ -1,8 +1,9 @@
 """Grades one submission: runs its cells in order, and grades each exercise as it is at its test cell.
 
-At first that is done at the end of the notebook, in one fork for all exercises that exclude the same
-functions: a fork costs more than the questions that are asked in it. What is not right then is graded again
-alone.
+The run remembers there how an exercise is, and asks at the end of the notebook: one fork then serves all
+exercises that exclude the same functions, since a fork costs more than the questions that are asked in it.
+`_reach` says which exercises are asked at their test cell, in a fork of their own. In either case, what is
+not right is graded again without the notebook.
 
 A cell that ends the process costs its own exercise only. The notebook is run again without that cell,
 and the exercises that were already graded keep their scores.

@@ -133,18 +133,18 @@ def is_stale(course: Course, student: str, lesson: str) -> bool:
 
 
 def renew_penalties(course: Course, lesson: str, student: str = "") -> dict[str, tuple[float, float]]:
-    """Apply the rule for late work anew, as `Recorder.renew_penalties` does, and outdate the pages."""
+    """Apply the rule for late work anew, as `Recorder.apply_late_rule` does, and outdate the pages."""
     with Recorder(course) as opened:
-        changed = opened.renew_penalties(lesson, student)
+        changed = opened.apply_late_rule(lesson, student)
     for each in changed:
         outdate(course, each, lesson)
     return changed
 
 
 def renew_stamps(course: Course, lesson: str, students: Iterable[str]) -> None:
-    """Take over what came anew with the same file, as `recorder.renew_stamps` does, and outdate the pages."""
+    """Take over stamps that came anew with the same file (`recorder.take_over_stamps`); outdate the pages."""
     for student in students:
-        if recorder.renew_stamps(course, lesson, student):
+        if recorder.take_over_stamps(course, lesson, student):
             outdate(course, student, lesson)
 
 

@@ -73,7 +73,7 @@ class CellDone(Frame):
 
 
 class Kept(Frame):
-    """The answer to `keep` and `switch`."""
+    """The answer to `keep`, `switch` and `ask`: it is done."""
 
     kept: Line
 

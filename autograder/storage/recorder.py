@@ -140,7 +140,7 @@ class Recorder:
         late = self.book.find_submission(lesson, student).total_seconds_late
         return self._late.taken_off(student, score, late) if late else 0.0
 
-    def renew_penalties(self, lesson: str, student: str = "") -> dict[str, tuple[float, float]]:
+    def apply_late_rule(self, lesson: str, student: str = "") -> dict[str, tuple[float, float]]:
         """Apply the rule for late work, for all or one, to scores, due date and time stamps as they are now.
 
         A person may have changed them since an attempt was recorded. Returns the points taken off before and
@@ -275,7 +275,7 @@ def copy_stamps(submission: Submission, folder: Path) -> None:
         (folder / SECRET).write_text(secret, encoding="ascii")
 
 
-def renew_stamps(course: Course, lesson: str, student: str) -> bool:
+def take_over_stamps(course: Course, lesson: str, student: str) -> bool:
     """Give a graded notebook the time and secret of the submission as it is now; return whether they differ.
 
     A student may hand in the same file again: nothing is graded, but the exchange finds feedback by these.
