@@ -22,6 +22,7 @@ from coursework.engine.trial import FILE, exception_of
 from coursework.instant.exercises import ASKS, NO_INPUT, PublicExercise, notebook_file, saved_demos
 from coursework.instant.notebook import (
     WAIT,
+    card_for,
     earlier_failing,
     excluded_means,
     fails_as_well,
@@ -141,11 +142,36 @@ def _lacking_in_demo(value: BaseException, runs: CellRuns) -> tuple[str, str]:
     empty = {each for each in given if runs.names.get(each) is None}
     if lost := next((each for each in runs.lacking if each in empty), ""):
         return _needs(lost, runs)
-    broken = first_failing(used(runs.source, runs.names, list(runs.exercises)), runs.names)
+    broken = _blamed(value, runs)
     if broken is None:
         return "", ""
     line = runs.unwritten(broken) if runs.is_unwritten(broken) else BROKEN.format(name=broken.name)
     return line, broken.name
+
+
+def _blamed(value: BaseException, runs: CellRuns) -> PublicExercise | None:
+    """Return the wrong exercise that a demo failed for, None if there is none.
+
+    The exception came through its code, or else the demo names it. Of several, it is one that is wrong even
+    where those that it needs are right.
+    """
+    exercises = [each for each in runs.exercises if each.name]
+    own = {text: each for each in exercises if (text := cell_of(runs.names.get(each.name)))}
+    through = [own[text] for text in reversed(_cells_passed(value)) if text in own]
+    helpers = {name: runs.names[name] for name in runs.names.keys() - {each.name for each in exercises}}
+    for group in (through, used(runs.source, helpers, exercises)):
+        wrong = [each for each in group if first_failing([each], runs.names)]
+        first = [card_for(each.id, runs.names).waits_for or each.name for each in wrong]
+        blamed = [name for name, each in zip(first, wrong, strict=True) if name == each.name] or first
+        if blamed:
+            return next(each for each in exercises if each.name == blamed[0])
+    return None
+
+
+def _cells_passed(value: BaseException) -> list[str]:
+    """Return the texts of the cells that an exception came through, those that it began in last."""
+    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(value.__traceback__)]
+    return ["".join(linecache.getlines(file)) for file in files if of_a_cell(file)]
 
 
 def _how_far(exercise: PublicExercise, runs: CellRuns) -> str:
@@ -220,8 +246,7 @@ def _words(value: BaseException, tested: PublicExercise, runs: CellRuns) -> str:
 
 def _raiser(value: BaseException, tested: PublicExercise, runs: CellRuns) -> PublicExercise | None:
     """Return the other exercise of whose cell the line is that raised, None if there is none."""
-    files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(value.__traceback__)]
-    cells = ["".join(linecache.getlines(file)) for file in files if of_a_cell(file)]
+    cells = _cells_passed(value)
     others = [each for each in runs.exercises if each != tested and each.name]
     return next((each for each in others if cells and cells[-1] == cell_of(runs.names.get(each.name))), None)
 

@@ -664,6 +664,50 @@ def test_an_earlier_exercise_is_blamed_only_if_the_test_passes_without_its_mista
         assert "✓ EncoderLayer" in said(run("new", "check('encoder-layer')"))
 
 
+HEADS = "def split_heads(x, num_heads):\n    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)"
+MERGED = "def merge_heads(x):\n    return x.transpose(1, 2).flatten(2)"
+ATTENTION = """class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, dropout=0.0):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(d_model)
+        self.h, self.drop = num_heads, nn.Dropout(dropout)
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (split_heads(x, self.h) for x in (self.w_q(query), self.w_k(key), self.w_v(value)))
+        if mask is not None and mask.dim() == 3:
+            mask = mask.unsqueeze(1)
+        _, w = scaled_dot_product_attention(q, k, v, mask)
+        w = self.drop(w)
+        return self.w_o(merge_heads(w @ v)), w"""
+COPY = """def load_from_torch(mine, theirs):
+    with torch.no_grad():
+        layers = (mine.w_q, mine.w_k, mine.w_v)
+        for layer, w, b in zip(layers, theirs.in_proj_weight.chunk(3), theirs.in_proj_bias.chunk(3)):
+            layer.weight.copy_(w), layer.bias.copy_(b)
+        mine.w_o.load_state_dict(theirs.out_proj.state_dict())"""
+COUNT = "def parameter_count(d_model, num_heads):\n    print(4 * d_model * (d_model + 1))"
+
+
+def test_a_demo_blames_the_exercise_that_it_failed_for(tmp_path: Path) -> None:
+    """Not another that is wrong as well: whose code raised counts, and then what the demo itself calls."""
+    for run in lab_in(tmp_path, lesson="04_multi_head_attention"):
+        run("split-heads", HEADS.replace(".transpose(1, 2)", ""))
+        run("merge-heads", MERGED)
+        run("multi-head-attention", ATTENTION)
+        run("parameter-count", COUNT)
+        told = said(run("demo-19"))  # through MultiHeadAttention, it calls split_heads as well
+        assert "parameter_count is not right yet, so this cell cannot run." in told
+        run("load-from-torch", COPY.replace("with torch.no_grad():", "if True:"))
+        assert "load_from_torch is not right yet" in said(run("demo-17"))
+        run("load-from-torch", COPY)
+        assert "split_heads is not right yet" in said(run("demo-17"))
+        run("split-heads", HEADS)
+        run("multi-head-attention", ATTENTION.replace("w_q", "W_q"))
+        assert "MultiHeadAttention is not right yet" in said(run("demo-17"))
+
+
 def test_what_is_skipped_is_named_before_handing_in(tmp_path: Path) -> None:
     """A written answer that was not right is not forgotten, and one that is not written is named once."""
     for run in lab_in(tmp_path, written={"softmax": NO_RETURN}):
