@@ -79,6 +79,11 @@ def settings(course: Course) -> Config:
         number = number or next((step.lineno for step in reversed(steps) if step.filename == str(path)), None)
         place = f"line {number} of {path}" if number else str(path)
         raise SettingsError(f"{place} stops with {type(error).__name__}: {error}") from error
+    ours = {name.partition(".")[0] for name in _SETTINGS} - {"CourseDirectory"}  # which is nbgrader's
+    for name in (f"{section}.{key}" for section in sorted(ours) for key in found[section]):
+        if name not in _SETTINGS:
+            known = ", ".join(f"c.{each}" for each in _SETTINGS if each.partition(".")[0] in ours)
+            raise SettingsError(f"c.{name} in {path} is no setting: there are {known}")
     for name, (can_be_used, expected) in _SETTINGS.items():
         section, key = name.split(".")
         if key in found[section] and not can_be_used(found[section][key]):

@@ -71,6 +71,12 @@ def test_a_value_that_cannot_be_used_is_refused(tmp_path: Path, name: str, value
     assert str(refused.value).endswith(expected)
 
 
+def test_a_setting_of_ours_that_is_misspelt_is_refused(tmp_path: Path) -> None:
+    """Else it would be passed over, and the course believe that it is set."""
+    with pytest.raises(SettingsError, match=r"c\.LineSearch\.secnds in .* is no setting: there are .*c\.LineSearch\.seconds"):
+        settings(_course(tmp_path, "c.LineSearch.secnds = 1"))
+
+
 @pytest.mark.parametrize("value", ["0", "2", "0.5"])
 def test_a_value_that_can_be_used_stays(tmp_path: Path, value: str) -> None:
     """Whole numbers too."""
