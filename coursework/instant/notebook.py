@@ -1,7 +1,7 @@
 """`check("softmax")`: find the student's answer, try it on its examples, show what came.
 
-Whatever gives no points in grading is never right here: what the exercise excludes, an answer that is older
-than its cell's last run, a name that another cell defines.
+Whatever may give no points in grading is never right here: what the exercise excludes, an answer that is
+older than its cell's last run, a name that another cell defines.
 """
 
 import contextlib
@@ -223,7 +223,8 @@ def _not_to_be_tried(  # noqa: PLR0911 - a table of reasons, in the order in whi
     if runs is None or exercise is None:
         return None
     if problem := runs.problem(exercise):
-        return (OPEN, "not checked.", problem) if runs.is_elsewhere(exercise) else (WRONG, NO_POINTS, problem)
+        unseen = runs.may_not_be_seen(exercise)
+        return (OPEN, "not checked.", problem) if unseen else (WRONG, NO_POINTS, problem)
     if another := runs.another_counts(exercise):
         return OPEN, "not checked.", another
     unwritten = runs.is_unwritten(exercise)

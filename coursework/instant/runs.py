@@ -1,7 +1,7 @@
 """Remembers how each exercise's own cell last ran, so that nothing older is taken for the answer.
 
-Grading reads an exercise's own cell. A name that is bound by another cell, or that is left over from before
-the cell failed, is not what grading will find.
+Grading reads an exercise's own cell. A name that is left over from before the cell failed is not what grading
+will find, and one that is bound by another cell may not be.
 """
 
 import re
@@ -16,6 +16,8 @@ from coursework.engine.observation import Observation
 from coursework.engine.observe import describe
 from coursework.instant.exercises import (
     NO_POINTS,
+    OPEN,
+    WRONG,
     PublicExercise,
     copies_of,
     every_exercise,
@@ -44,8 +46,8 @@ UNBOUND = (
     "This cell {defines}. Grading looks for `{name}` in this cell: is the name spelt as in the exercise?"
 )
 ELSEWHERE = (
-    "What `{name}` means now comes from another cell. Grading reads the exercise's own cell only: write your "
-    "answer there, run it and save the notebook."
+    "Grading may not see this: what `{name}` means now comes from another cell. Write your answer in the "
+    "exercise's own cell, run it and save the notebook."
 )
 COPIES = (
     "The notebook has several cells of `{name}`. Grading takes the last, and you last ran another. With Edit "
@@ -142,10 +144,10 @@ class CellRuns:
             from coursework.instant.notebook import wrong_all_the_same
 
             stale = self.problem(tested)
-            stale = f"{NO_POINTS} {stale}" if stale and not self.is_elsewhere(tested) else stale
-            told = stale or wrong_all_the_same(tested, self.names)
-            if told:
-                say(f"✗ {told}".replace("`", ""))
+            if self.may_not_be_seen(tested):
+                say(f"{OPEN} {stale}".replace("`", ""))
+            elif told := f"{NO_POINTS} {stale}" if stale else wrong_all_the_same(tested, self.names):
+                say(f"{WRONG} {told}".replace("`", ""))
 
     def skip(self, exercise: PublicExercise, stand_in: Any) -> None:
         """Take in that a stand-in is in place."""
@@ -269,6 +271,10 @@ class CellRuns:
         if file and run.cell_id not in graded_cells(file).get(exercise.id, {}):  # a copy that was deleted
             return ELSEWHERE.format(name=exercise.name)
         return ""
+
+    def may_not_be_seen(self, exercise: PublicExercise) -> bool:
+        """Return whether what the name means now is another cell's: grading takes it only in its place."""
+        return self.problem(exercise) == ELSEWHERE.format(name=exercise.name)
 
     def another_counts(self, exercise: PublicExercise) -> str:
         """Return that grading reads another copy of a cell than the one that ran last, "" if it does not."""

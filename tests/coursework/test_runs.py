@@ -725,7 +725,7 @@ def test_an_answer_in_a_cell_of_ones_own_counts_as_in_grading(tmp_path: Path) ->
         run("causal-mask")
         run("new", RIGHT)  # not what is saved
         told = said(run("new", "check('softmax')"))
-        assert told.startswith("○ softmax: not checked. What `softmax` means now comes from another cell. Grading")
+        assert told.startswith("○ softmax: not checked. Grading may not see this: what `softmax` means now comes")
         assert "no points" not in told + said(run("softmax-test"))
         for before in ("pass", RELEASED["softmax"]):
             run("softmax", before) if before != "pass" else None
@@ -735,9 +735,21 @@ def test_an_answer_in_a_cell_of_ones_own_counts_as_in_grading(tmp_path: Path) ->
             told = said(run("new", "from coursework import hand_in\nhand_in()"))
             assert "softmax" not in told
             assert "attention_scores (3 points)" in told
-        run("softmax", RIGHT + "  # mine")
-        run("demo-1", f"{RELEASED['demo-1']}\n\n{RIGHT}")
-        assert "✗ softmax: Grading gives no points for this." in said(run("new", "check('softmax')"))
+
+
+def test_of_another_version_in_a_cell_of_ones_own_nothing_untrue_is_said(tmp_path: Path) -> None:
+    """Grading takes it where it stands above the test and is right, and the exercise's own cell otherwise."""
+    for run in lab_in(tmp_path, written={"softmax": NO_RETURN}):
+        run("softmax", NO_RETURN)
+        run("new", RIGHT)
+        unseen = "Grading may not see this: what softmax means now comes from another cell."
+        assert f"softmax: the visible tests pass ○ {unseen}" in said(run("softmax-test"))
+        assert f"○ softmax: not checked. {unseen}" in said(run("new", "check('softmax')")).replace("`", "")
+        told = said(run("new", "from coursework import hand_in\nhand_in()"))
+        assert 'Not checked: softmax. check("softmax") says why.' in told
+        assert "no points for this" not in told
+        run("new", NO_RETURN)
+        assert f"fails: {unseen}" in said(run("softmax-test"))
 
 
 def test_a_cell_that_is_saved_under_another_name_is_not_called_unwritten(tmp_path: Path) -> None:
