@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from safetensors.torch import save
+from torch.utils._pytree import tree_leaves
 
 from autograder.judge.oracle import Oracle, stand_in_source
 from autograder.model import draw
@@ -33,7 +34,14 @@ from coursework.engine.examples import SEED, Signature, matching, sign
 from coursework.engine.observation import Observation
 from coursework.engine.observe import try_answer
 from coursework.engine.operation import Operation, packed
-from coursework.engine.operations import ModuleOperation
+from coursework.engine.operations import (
+    FLOAT64,
+    GRADIENTS,
+    AskEach,
+    FunctionGradients,
+    ModuleGradients,
+    ModuleOperation,
+)
 from coursework.engine.parts import TRIALS, CallThrough
 from coursework.engine.values import Encoder, pack
 
@@ -144,9 +152,24 @@ def listed(lesson: Lesson) -> list[dict[str, Any]]:
             "excludes": list(exercise.excludes.names) if exercise.excludes else [],
             "instead": exercise.excludes.instead if exercise.excludes else "",
             "stand_in": stand_in_source(exercise.stand_in, exercise.name) if exercise.stand_in else "",
+            "asks": asks(lesson, exercise),
         }
         for exercise in lesson.exercises
     ]
+
+
+def asks(lesson: Lesson, exercise: Exercise) -> list[str]:
+    """Return what the checks of an exercise ask besides results: float64, gradients."""
+    asked = [each.test(PublicDraw(lesson.name, exercise.id, each.id)) for each in exercise.checks]
+    parts = [part for each in asked for part in (each.operations if isinstance(each, AskEach) else [each])]
+    in_float64 = (getattr(part, "double", False) or _has_float64(part) for part in parts)
+    for_gradients = (isinstance(part, FunctionGradients | ModuleGradients) for part in parts)
+    return [name for name, found in ((FLOAT64, in_float64), (GRADIENTS, for_gradients)) if any(found)]
+
+
+def _has_float64(operation: Operation) -> bool:
+    leaves = tree_leaves(list(operation.arguments))
+    return any(isinstance(leaf, torch.Tensor) and leaf.dtype is torch.float64 for leaf in leaves)
 
 
 def _operations(lesson: Lesson, exercise: Exercise) -> list[Operation]:

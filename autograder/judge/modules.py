@@ -6,7 +6,6 @@ from dataclasses import fields as dataclass_fields
 from typing import Any, ClassVar, TypeVar
 
 import torch
-from torch.utils._pytree import tree_map_only
 
 from autograder.judge.weights import decided
 from coursework.engine.operation import Fault, StructureError, returned_tensors
@@ -96,11 +95,3 @@ def changed_word(asked: ModuleOperation, argument: int, position: int, vocab_siz
     ids = asked.calls[0][argument][:, position]
     other = 4 + (ids - 3) % (vocab_size - 4)  # never a special
     return changed_positions(asked, argument, (slice(None), position), other)
-
-
-def in_float64(asked: AnyModuleOperation) -> AnyModuleOperation:
-    """Return the same operation in float64: the module, and its arguments of floats."""
-    calls = tree_map_only(
-        torch.Tensor, lambda x: x.double() if x.is_floating_point() else x, list(asked.calls)
-    )
-    return replace(asked, calls=calls, double=True)

@@ -29,7 +29,7 @@ from autograder.judge.judges import (
 from autograder.model.draw import Draw
 from autograder.model.exercise import Check, Judge, Verdict
 from coursework.engine.describe import Comparison, Explainer, entry_of
-from coursework.engine.operation import Operation, with_tensors
+from coursework.engine.operation import Operation
 from coursework.engine.operations import (
     AskEach,
     AskForSettings,
@@ -39,6 +39,7 @@ from coursework.engine.operations import (
     ModuleGradients,
     ModuleOperation,
     Setting,
+    in_float64,
 )
 
 Ask = Callable[[Draw], Operation]
@@ -209,13 +210,6 @@ def module_learns_too(output: Sequence[int], check: Check, names: Sequence[str] 
         return modules.gradients(asked, draw.normal(*output), of_arguments=bool(names))
 
     return learns_too(check, gradients, names)
-
-
-def in_float64(operation: Operation) -> Operation:
-    """Return an operation in float64, as far as it has floats."""
-    if isinstance(operation, ModuleOperation):
-        return modules.in_float64(operation)
-    return with_tensors(operation, lambda x: x.double() if x.is_floating_point() else x)
 
 
 def _alike(one: Any, other: Any) -> bool:

@@ -157,11 +157,16 @@ def about_gradients(names: Sequence[str] = ()) -> Explainer:
             mine, right = ({f"argument {n}": g for n, g in enumerate(each)} for each in (mine, right))
         wrong = {path: mine.get(path) for path, value in right.items() if difference(mine.get(path), value)}
         if lost := [path for path, gradient in wrong.items() if gradient is None]:
-            return f"No gradient reaches {listed(lost, names)}: nothing is learnt there."
+            return say_lost(lost, names)
         which, are = ("gradient", "is") if len(wrong) == 1 else ("gradients", "are")
         return f"The {which} of {listed([*wrong], names)} {are} wrong." if wrong else None
 
     return explainer
+
+
+def say_lost(paths: Sequence[str], names: Sequence[str] = ()) -> str:
+    """Return that no gradient reaches some arguments and parameters."""
+    return f"No gradient reaches {listed(paths, names)}: nothing is learnt there."
 
 
 def listed(paths: Sequence[str], names: Sequence[str] = ()) -> str:

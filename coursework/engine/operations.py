@@ -24,8 +24,10 @@ from coursework.engine.operation import (
     load,
     make,
     returned_tensor,
+    with_tensors,
 )
 
+FLOAT64, GRADIENTS = "float64", "gradients"  # what a notebook is told that grading asks
 SEED = 20  # of the random state before each of two calls that should give the same
 
 
@@ -276,6 +278,40 @@ class TwoOutputs(ModuleOperation):
         if self.modes:
             built.train(self.modes[number])
         return returned_tensor(built(*self.calls[number]))
+
+
+@dataclass(frozen=True)
+class Reached(Operation):
+    """Call once; the result lists the float arguments and loaded weights that no gradient reaches.
+
+    `asked` is a CallFunction or a ModuleOperation.
+    """
+
+    asked: Any
+
+    def run(self, answer: Answer) -> list[str]:
+        """Call, and backpropagate from the sum of the (first) output."""
+        if isinstance(self.asked, ModuleOperation):
+            called, given, named = self.asked.build(answer), self.asked.calls[0], {}
+            found = {path: attribute(called, path) for path in self.asked.weights}
+        else:
+            called, given, named, found = answer.find(), self.asked.args, self.asked.kwargs, {}
+        args = _leaves(given)
+        backpropagate(first_tensor(called(*_computed(args), **named)).sum(), None)
+        found |= {f"argument {number}": arg for number, arg in enumerate(args) if _is_float(arg)}
+        return [path for path, tensor in found.items() if tensor.grad is None]
+
+
+def in_float64(operation: Operation) -> Operation:
+    """Return an operation in float64, as far as it has floats: of a module, its arguments and itself."""
+    if isinstance(operation, ModuleOperation):
+        return replace(operation, calls=doubled(list(operation.calls)), double=True)
+    return with_tensors(operation, doubled)
+
+
+def doubled(value: Any) -> Any:
+    """Return a value with its floats in float64."""
+    return tree_map_only(torch.Tensor, lambda x: x.double() if x.is_floating_point() else x, value)
 
 
 def unregistered(built: nn.Module, paths: Iterable[str]) -> list[str]:

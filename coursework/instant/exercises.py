@@ -34,6 +34,7 @@ class PublicExercise:
         excludes: exclusions of `coursework.exclusions`.
         instead: a sentence on what to use instead.
         stand_in: the source of a right version, "" if nothing depends on the exercise.
+        asks: what grading asks besides results, FLOAT64 and GRADIENTS.
     """
 
     id: str
@@ -47,6 +48,7 @@ class PublicExercise:
     excludes: Sequence[str] = ()
     instead: str = ""
     stand_in: str = ""
+    asks: Sequence[str] = ()
 
     @property
     def worth(self) -> str:

@@ -24,11 +24,11 @@ from coursework.instant.notebook import (
     WAIT,
     card_for,
     earlier_failing,
-    excluded_means,
     fails_as_well,
     fails_first,
     first_failing,
     standing_in,
+    told_first,
 )
 from coursework.instant.runs import CellRuns, described
 from coursework.instant.sources import cell_of, names_read, of_a_cell, used
@@ -210,16 +210,16 @@ def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> tup
         return value, stale, ""
     if isinstance(value, KeyboardInterrupt):
         return value, _words(value, tested, runs), ""
-    if excluded := excluded_means(tested, runs.names):
-        return value, excluded, ""
+    if first := told_first(tested, runs.names):
+        return value, first, ""
     earlier = earlier_failing(tested, runs.names, runs.source)
     if not earlier:
         return value, _words(value, tested, runs), ""
-    first = fails_first(earlier[0], runs.names), fails_as_well(earlier[0], runs.names)
+    before = fails_first(earlier[0], runs.names), fails_as_well(earlier[0], runs.names)
     own = _with_right(earlier, value, runs)
     if own is None:
-        return value, "", FIRST.format(first=first[0])
-    return own, _words(own, tested, runs), AS_WELL.format(first=earlier[0].name, fails=first[1])
+        return value, "", FIRST.format(first=before[0])
+    return own, _words(own, tested, runs), AS_WELL.format(first=earlier[0].name, fails=before[1])
 
 
 def _with_right(

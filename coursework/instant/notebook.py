@@ -35,6 +35,7 @@ from coursework.instant.runs import CellRuns
 from coursework.instant.sources import ORDINARY, cell_of, names_lost, refused, used
 
 if TYPE_CHECKING:
+    from coursework.engine.operation import Operation
     from coursework.instant.card import Card
     from coursework.instant.glance import Glance
 
@@ -264,10 +265,14 @@ def wrong_all_the_same(exercise: PublicExercise, names: Mapping[str, Any]) -> st
     return f"{with_capital(card.headline)} {card.title}".strip()
 
 
-def excluded_means(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
-    """Return why an answer gets no points if it uses something excluded, "" otherwise."""
-    card = card_for(exercise.id, names) if exercise.excludes else None
-    return f"{card.headline} {card.title}" if card and card.headline == NO_POINTS else ""
+def told_first(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return what says more than a failed visible test: excluded means or dropout in eval mode, else ""."""
+    from coursework.instant.further import DROPS
+
+    card = card_for(exercise.id, names)
+    if exercise.excludes and card.headline == NO_POINTS:
+        return f"{card.headline} {card.title}"
+    return f"{card.title} {card.hint}" if card.title == DROPS else ""
 
 
 def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, Any]) -> "Card":
@@ -275,6 +280,7 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     from coursework.engine.trial import ALONE, took_too_long, try_for
     from coursework.exclusions import as_written, excluded
     from coursework.instant.card import Card, card_of
+    from coursework.instant.further import further
     from coursework.instant.unregistered import missed, refused_part, shared
 
     excludes = exercise.excludes if exercise else ()
@@ -285,15 +291,21 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
         return Card(examples.name, False, NO_POINTS, f"{found} {ORDINARY}", instead)
     called: list[str] = []
     got: list[Observation] = []
+
+    def attempt(operation: "Operation", printed: io.StringIO | None = None) -> Observation:
+        with excluded(excludes, called.append) if excludes else contextlib.nullcontext():
+            return try_for(SECONDS, operation, answer, examples.name, printed=printed)
+
     if not ALONE.acquire(timeout=WAIT):
         return Card(examples.name, False, "not tried.", STILL_WRITING, sign=OPEN)
     try:
-        with excluded(excludes, called.append) if excludes else contextlib.nullcontext():
-            for each in examples.examples:
-                late = bool(got) and took_too_long(got[-1])  # so it would be on the others
-                got.append(
-                    got[-1] if late else try_for(SECONDS, each.operation, answer, examples.name, printed=said)
-                )
+        for each in examples.examples:
+            late = bool(got) and took_too_long(got[-1])  # so it would be on the others
+            got.append(got[-1] if late else attempt(each.operation, said))
+        card = card_of(examples, got, source)
+        settled = card.known or took_too_long(got[-1])
+        asks = exercise.asks if exercise and card.passed else ()
+        more = None if settled else further(examples, asks, answer, source, attempt)
     finally:
         ALONE.release()
     if any(seen.raised and seen.raised.structural for seen in got):  # so it was built, and perhaps not called
@@ -301,12 +313,14 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     if called:
         title = f"`{as_written(called[0], source)}` is excluded in this exercise. {instead}"
         return Card(examples.name, False, NO_POINTS, title)
-    card = card_of(examples, got, source)
     title, hint = ("", "") if took_too_long(got[-1]) else shared(examples, answer)
-    if not (title or card.known or took_too_long(got[-1])):
+    if not (title or settled):
         title, hint = missed(examples, answer)
+    headline = UNTRAINED
+    if more and not title:
+        headline, title, hint = more
     if title:
-        headline = UNTRAINED if card.passed else card.headline
+        headline = headline if card.passed else card.headline
         card = replace(card, passed=False, headline=headline, title=title, hint=hint)
     return replace(card, printed=said.getvalue())
 

@@ -3,6 +3,7 @@ from autograder.judge.table import (
     CallModule, Check, Draw, ExerciseChecks, example, gradients_match, module, no_side_effects, properties,
 )
 from autograder.lessons.positional_encoding import judges, reference
+from coursework.engine.operations import in_float64
 
 
 def _calls(d: Draw, max_len: int, d_model: int, *sizes: tuple[int, int], train: bool = False) -> CallModule:
@@ -32,7 +33,7 @@ exercise = ExerciseChecks(reference=reference.LearnedPositionalEmbedding, judge=
     Check("too-long", "a text longer than the table is refused with a ValueError",
           lambda d: _calls(d, 5, 8, (2, 6)), raises="ValueError"),
     Check("arguments", "the input is left unchanged, in float64 too",
-          lambda d: modules.in_float64(_calls(d, 9, 6, (2, 5))),
+          lambda d: in_float64(_calls(d, 9, 6, (2, 5))),
           judges.any_float(no_side_effects(judges.wrong_row, names=["x"])), weight=0.5),
     Check("gradients", "gradients reach the rows that were used, and x",
           lambda d: modules.gradients(_calls(d, 8, 6, (3, 5)), d.normal(3, 5, 6), of_arguments=True),

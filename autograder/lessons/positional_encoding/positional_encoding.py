@@ -7,6 +7,7 @@ from autograder.judge.table import (
 )
 from autograder.lessons.positional_encoding import judges
 from coursework import stand_ins
+from coursework.engine.operations import in_float64
 
 DROPPED = 0.11  # how far the share of zeros may be from the rate
 NO_BUFFER = {
@@ -69,7 +70,7 @@ exercise = ExerciseChecks(reference=stand_ins.PositionalEncoding, judge=judges.s
     Check("dtype", "float32 in, float32 out",
           lambda d: module([6, 9], {}, [d.normal(2, 5, 6)]), judges.is_float32, weight=0.5),
     Check("double", "it works in float64",
-          lambda d: modules.in_float64(module([6, 9], {}, [d.normal(2, 5, 6)])), weight=0.5),
+          lambda d: in_float64(module([6, 9], {}, [d.normal(2, 5, 6)])), weight=0.5),
     Check("table", "`pe` is a buffer and holds the table",
           lambda _: ReadState([14, 25], paths=["pe"], facts=["value", "kind"]), _holds_table),
     Check("nothing-learnt", "it has no trainable parameters", lambda _: ReadState([14, 25], total=True),
