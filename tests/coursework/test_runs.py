@@ -416,6 +416,17 @@ def test_an_answer_by_excluded_means_is_told_where_its_visible_test_passes(lab: 
     lab("softmax", RIGHT)
 
 
+def test_a_visible_test_never_only_passes_what_check_rejects(tmp_path: Path) -> None:
+    """Also where no function is excluded: rows that are looked up are no matrix product, whatever fetches them."""
+    for run in lab_in(tmp_path, lesson="01_embeddings"):
+        for rows in ("table[ids]", "F.embedding(ids, table)", "table.index_select(0, ids.flatten()).unflatten(0, ids.shape)"):
+            run("one-hot-embed", f"def one_hot_embed(ids, table):\n    return {rows}")
+            told = said(run("one-hot-embed-test"))
+            assert "the visible tests pass ✗ 0 of 2 examples come out right. The rows are looked up, not" in told
+        run("one-hot-embed", "def one_hot_embed(ids, table):\n    return F.one_hot(ids, len(table)).to(table.dtype) @ table")
+        assert said(run("one-hot-embed-test")) == "one_hot_embed: the visible tests pass"
+
+
 def test_a_failing_test_of_excluded_means_says_that_first(lab: Lab) -> None:
     """A correction of what else is wrong would be for nothing."""
     lab("softmax", "def softmax(x, dim=-1):\n    return torch.softmax(x, 0).double()")
