@@ -38,8 +38,6 @@ from autograder.storage.recorder import Recorder, amend, stored_attempt, without
 from autograder.submissions.released import fingerprint
 from autograder.submissions.submission import Submission, look_alike, misplaced, of_no_lesson, submitted_by
 
-ALONE = 60  # this many pages take less time than other processes need to import nbgrader
-
 
 @dataclass(frozen=True)
 class Recorded:
@@ -143,16 +141,9 @@ class GradingLoop:
         """Return the students whose pages are absent or older than the scores."""
         return [name for name in students if feedback_exporter.is_stale(self.course, name, self.lesson)]
 
-    def make_pages(self, students: Sequence[str], pool: Pool | None = None) -> dict[str, str]:
-        """Make these students' pages, in the workers of a pool where that pays.
-
-        Returns what went wrong, by student.
-        """
-        if pool is None or len(students) <= ALONE:
-            return feedback_exporter.make_pages(self.course, self.lesson, students)
-        return feedback_exporter.make_pages(
-            self.course, self.lesson, students, workers=pool.workers, spread=pool.spread
-        )
+    def make_pages(self, students: Sequence[str]) -> dict[str, str]:
+        """Make these students' pages; return what went wrong, by student."""
+        return feedback_exporter.make_pages(self.course, self.lesson, students)
 
 
 def submitted_lessons(course: Course) -> list[str]:
@@ -231,7 +222,7 @@ def grade_lesson(
         # those of an earlier run too, if it was stopped before the search
         newest |= _find_lines(loop, pool, newest, console)
         log.export()
-        _make_pages(loop, pool, newest, console)
+        _make_pages(loop, newest, console)
         return [*newest.values()]
 
 
@@ -286,10 +277,10 @@ def _find_lines(
     return found
 
 
-def _make_pages(loop: GradingLoop, pool: Pool, students: Iterable[str], console: Console) -> None:
+def _make_pages(loop: GradingLoop, students: Iterable[str], console: Console) -> None:
     if stale := loop.stale(students):
         _say(console, f"{loop.lesson}: making {counted(len(stale), 'feedback page')}")
-        for student, problem in loop.make_pages(stale, pool).items():
+        for student, problem in loop.make_pages(stale).items():
             _say(console, f"  {student}: no feedback page ({problem}); the scores are recorded")
 
 

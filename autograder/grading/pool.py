@@ -136,13 +136,6 @@ class Pool:
             self._versions.clear()
         self._versions |= {submission.lesson: submission.version for submission in submissions}
 
-    def spread(self, function: Callable[..., R], tasks: Sequence[tuple[object, ...]]) -> Iterator[R | None]:
-        """Call a function on each tuple of arguments, and yield what comes; None where its worker died."""
-        with self._processes(self.workers) as processes:
-            for future in [processes.schedule(function, task) for task in tasks]:
-                died = isinstance(future.exception(), DEATHS)
-                yield None if died else future.result()
-
     def _results(
         self, submissions: Iterable[Submission], workers: int
     ) -> Generator[tuple[Submission, Result | None], None, None]:

@@ -188,7 +188,7 @@ def apply(course: Course, lesson: str, done: Sequence[Regraded], pool: Pool) -> 
                 pass  # each is kept as it comes
         except AutograderError as problem:
             said.append(f"the search for the line ended early: {problem}")
-        failed = loop.make_pages(loop.stale(newest), pool)
+        failed = loop.make_pages(loop.stale(newest))
         said += [f"{student}: no feedback page ({why})" for student, why in failed.items()]
         log.export()
         publish(course, course.lessons())

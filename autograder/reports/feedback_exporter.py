@@ -5,7 +5,7 @@ formgrader's button write the same pages.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,6 @@ from autograder.storage.recorder import LateRule, Recorder, attached_attempt
 from autograder.submissions.submission import SECRET, Submission
 
 Resources = dict[str, Any]  # nbconvert's, with nbgrader's entries in it
-Spread = Callable[
-    [Callable[..., dict[str, str]], Sequence[tuple[object, ...]]], Iterable[dict[str, str] | None]
-]
 
 
 class FeedbackExporter(Exporter):  # type: ignore[misc] # nbconvert has no type annotations
@@ -154,21 +151,24 @@ def outdate(course: Course, student: str, lesson: str) -> None:
         os.utime(course.feedback_page(student, lesson), (0, 0))
 
 
-def make_pages(
-    course: Course, lesson: str, students: Sequence[str], *, workers: int = 1, spread: Spread | None = None
-) -> dict[str, str]:
+def make_pages(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
     """Make the pages of these students; return what went wrong, by student.
 
-    `spread` calls a function on several tuples of arguments, in as many processes as there are
-    `workers`; None is the result of one that died. A page that fails costs no points and stops no other page.
-    Raises CourseError if the disk or the gradebook refuses one.
+    A page that fails costs no points and stops no other page. Raises CourseError if the disk or the gradebook
+    refuses one.
     """
-    if spread is None:
-        results: Iterable[dict[str, str] | None] = [_make_in_turn(course, lesson, students)]
+    try:
+        converter = _Pages(course, lesson, students)
+        with suppress(NbGraderException):  # says only that a page failed; `problems` says which and why
+            converter.start()
+    except Exception as error:  # reported for each page that is missing now
+        if known := machine_error(error, gradebook_place(course)):
+            raise known from error
+        problems = dict.fromkeys(students, _one_line(error))
     else:
-        shares = [students[start::workers] for start in range(min(workers, len(students)))]
-        results = spread(_make_in_turn, [(course, lesson, share) for share in shares])
-    problems = {student: problem for each in results for student, problem in (each or {}).items()}
+        if converter.refused:
+            raise converter.refused
+        problems = converter.problems
     stale = [student for student in students if is_stale(course, student, lesson)]
     return {student: problems.get(student, "nbgrader made none") for student in stale}
 
@@ -181,20 +181,6 @@ def require_settings(course: Course) -> None:
     LateRule(course)
     with plain_setting_errors(course):
         _Pages(course, "", []).start()  # sets up all that the making of a page needs, and makes none
-
-
-def _make_in_turn(course: Course, lesson: str, students: Sequence[str]) -> dict[str, str]:
-    try:
-        converter = _Pages(course, lesson, students)
-        with suppress(NbGraderException):  # says only that a page failed; `problems` says which and why
-            converter.start()
-    except Exception as error:  # reported for each page that is missing now
-        if known := machine_error(error, gradebook_place(course)):
-            raise known from error
-        return dict.fromkeys(students, _one_line(error))
-    if converter.refused:
-        raise converter.refused
-    return converter.problems
 
 
 class _Pages(GenerateFeedback):  # type: ignore[misc] # nbgrader has no type annotations

@@ -9,7 +9,6 @@ from nbgrader.converters.base import NbGraderException
 from tiny_course import LESSON, RIGHT, FakeGrader, hand_in
 
 from autograder.grading.grade_submission import grade_submission
-from autograder.grading.pool import Pool
 from autograder.model.course import Course
 from autograder.reports import feedback_exporter
 from autograder.reports.feedback_exporter import FeedbackExporter
@@ -170,17 +169,3 @@ def test_a_page_that_was_cut_short_is_made_again(course: Course) -> None:
     assert feedback_exporter.is_stale(course, "alice", LESSON)
     feedback_exporter.make_pages(course, LESSON, ["alice"])
     assert page.read_text(encoding="utf-8") == whole
-
-
-def test_many_pages_are_made_in_several_processes(course: Course) -> None:
-    """Every page is there, and a failure in another process is reported."""
-    students = [f"s{number:02}" for number in range(5)]
-    recorded(course, *students)
-    broken = course.autograded_notebook("s03", LESSON)
-    broken.chmod(0o644)
-    broken.write_text("{")
-    with Pool(2, sandboxed=True) as pool:
-        failed = feedback_exporter.make_pages(course, LESSON, students, workers=2, spread=pool.spread)
-        assert list(failed) == ["s03"]
-    assert len(list(course.feedback.iterdir())) >= len(students) - 1
-    assert not any(feedback_exporter.is_stale(course, s, LESSON) for s in students if s != "s03")
