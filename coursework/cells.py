@@ -4,6 +4,8 @@ import ast
 import contextlib
 import hashlib
 import re
+import symtable
+from collections.abc import Iterator
 from typing import Final
 
 # Cell magics that run what is below them elsewhere, or not at all.
@@ -54,3 +56,26 @@ def names_bound(source: str) -> set[str]:
         stored |= {n.asname or n.name.partition(".")[0] for n in nodes if isinstance(n, ast.alias)}
         return stored | {n.name for n in nodes if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     return set()
+
+
+def names_at_top(source: str) -> tuple[set[str], set[str]]:
+    """Return the names that a cell binds at its top level, and the global names that it reads anywhere.
+
+    Raises what the compiler does for what is not Python.
+    """
+    table = symtable.symtable(source, "cell", "exec")
+    bound = {
+        each.get_name()
+        for each in table.get_symbols()
+        if each.is_assigned() or each.is_imported() or each.is_namespace()
+    }
+    return bound, set(_read(table))
+
+
+def _read(table: symtable.SymbolTable) -> Iterator[str]:
+    top = table.get_type() == "module"
+    for each in table.get_symbols():
+        if each.is_referenced() and (top or each.is_global()):
+            yield each.get_name()
+    for child in table.get_children():
+        yield from _read(child)

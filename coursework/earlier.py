@@ -5,6 +5,7 @@ depend on this.
 """
 
 import ast
+import builtins
 import contextlib
 import io
 import json
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Final
@@ -26,13 +27,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from coursework import scope
-from coursework.cells import defines, without_magics
+from coursework.cells import defines, names_at_top, without_magics
 from coursework.console import say
 
 FORCE: Final = "COURSEWORK_STAND_INS"
 HERE: Final = Path()
 MAX_BYTES: Final = 32 * 2**20
 DEFINES: Final = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+GIVEN: Final[Mapping[str, Any]] = {"torch": torch, "nn": nn, "F": F, "math": math}
 START_SECONDS: Final = 60.0  # to import torch from a cold disk
 STEP_SECONDS: Final = 5.0
 TOO_LONG: Final = "did not come to an end"
@@ -115,7 +117,8 @@ def _find(lesson: str, folder: Path) -> _Notebook:
         try:
             if path.stat().st_size > MAX_BYTES:
                 return _Notebook(shown, problem=f"{shown} is too large to be read")
-            answers = list(_answers(json.loads(path.read_text(encoding="utf-8"))))
+            given = {*GIVEN, *scope.NEEDS.get(lesson, ()), *dir(builtins)}
+            answers = list(_answers(json.loads(path.read_text(encoding="utf-8")), given))
         except (OSError, ValueError, RecursionError, MemoryError):
             return _Notebook(shown, problem=f"{shown} cannot be read as a notebook")
         cells = tuple(text for text, problem in answers if not problem and text)
@@ -124,33 +127,68 @@ def _find(lesson: str, folder: Path) -> _Notebook:
     return _Notebook(problem=f"there is no {file} next door")
 
 
-def _answers(notebook: Any) -> Iterator[tuple[str, str]]:
+def _answers(notebook: Any, given: Set[str]) -> Iterator[tuple[str, str]]:
     """Yield what each solution cell defines, without what it does: prints, plots, loops, shell commands.
 
-    Of one that is not valid Python, yield the text and what is wrong with it.
+    Of other cells, as in grading, yield what these definitions need and the `given` names do not provide. Of
+    a solution that is not valid Python, yield the text and what is wrong with it.
     """
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
-    for cell in filter(_is_answer, cells if isinstance(cells, list) else ()):
-        source = cell.get("source", "")
-        text = "".join(map(str, source)) if isinstance(source, list) else str(source)
-        try:
-            tree = ast.parse(without_magics(text))
-        except SyntaxError as problem:
-            yield text, SYNTAX.format(line=problem.lineno)
-            continue
-        except (ValueError, RecursionError, MemoryError):
-            yield text, UNREADABLE
-            continue
-        tree.body = [node for node in tree.body if _defines(node)]
-        yield ast.unparse(tree), ""
+    cells = filter(_runs, cells if isinstance(cells, list) else ())
+    read = [(_is_answer(cell), *_definitions(cell)) for cell in cells]
+    answers = ["\n".join(texts) for is_answer, texts, problem in read if is_answer and not problem]
+    others = [text for is_answer, texts, _ in read if not is_answer for text in texts]
+    needed = _needed(answers, others, given)
+    for is_answer, texts, problem in read:
+        text = "\n".join(each for each in texts if is_answer or each in needed)
+        if is_answer or text:
+            yield text, problem
 
 
-def _is_answer(cell: Any) -> bool:
-    if not isinstance(cell, dict) or cell.get("cell_type") != "code":
-        return False
+def _definitions(cell: Mapping[str, Any]) -> tuple[list[str], str]:
+    """Return the definitions in a code cell; of one that is not valid Python its text, and what is wrong."""
+    source = cell.get("source", "")
+    text = "".join(map(str, source)) if isinstance(source, list) else str(source)
+    try:
+        return [ast.unparse(node) for node in ast.parse(without_magics(text)).body if _defines(node)], ""
+    except SyntaxError as problem:
+        return [text], SYNTAX.format(line=problem.lineno)
+    except (ValueError, RecursionError, MemoryError):
+        return [text], UNREADABLE
+
+
+def _needed(answers: Iterable[str], others: Sequence[str], given: Set[str]) -> set[str]:
+    """Return those of some other definitions that answers need, also through each other."""
+    kept_out, wanted = {*given}, set[str]()
+    for bound, read in map(_names, answers):
+        kept_out |= bound
+        wanted |= read
+    left, needed = {text: _names(text) for text in others}, set[str]()
+    while found := {text for text, (bound, _) in left.items() if bound & (wanted - kept_out)}:
+        needed |= found
+        wanted |= {name for text in found for name in left.pop(text)[1]}
+    return needed
+
+
+def _names(text: str) -> tuple[set[str], set[str]]:
+    with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError):
+        return names_at_top(text)
+    return set(), set()
+
+
+def _runs(cell: Any) -> bool:
+    """Return whether a cell is one of code, and no visible test."""
+    return isinstance(cell, dict) and cell.get("cell_type") == "code" and not _about(cell).get("points")
+
+
+def _about(cell: Mapping[str, Any]) -> Mapping[str, Any]:
     metadata = cell.get("metadata")
     about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    return isinstance(about, dict) and about.get("solution") is True and bool(about.get("grade_id"))
+    return about if isinstance(about, dict) else {}
+
+
+def _is_answer(cell: Mapping[str, Any]) -> bool:
+    return _about(cell).get("solution") is True and bool(_about(cell).get("grade_id"))
 
 
 def _defines(node: ast.stmt) -> bool:
@@ -168,7 +206,7 @@ def run_cells(lesson: str, cells: Iterable[str], given: Mapping[str, Any]) -> di
 
     A cell that fails defines nothing, and harms no other.
     """
-    names: dict[str, Any] = {"torch": torch, "nn": nn, "F": F, "math": math, **given}
+    names: dict[str, Any] = {**GIVEN, **given}
     names["__name__"] = f"lesson_{lesson}"
     for number, source in enumerate(cells, start=1):
         file = f"<{lesson}, answer {number}>"

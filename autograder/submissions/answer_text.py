@@ -3,13 +3,12 @@
 import ast
 import hashlib
 import re
-import symtable
 from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass
 
 from cachetools import LRUCache, cached
 
-from coursework.cells import stripped
+from coursework.cells import names_at_top, stripped
 
 MAX_PARSED = 300_000  # characters; nobody writes a longer cell by hand
 DEFINED = re.compile(r"^(?:def |class )?[ \t]*(\w+)[ \t]*[(:=]", re.M)
@@ -153,27 +152,13 @@ def _size(names: Names) -> int:
 def names_in(source: str) -> Names:
     """Return a cell's names; none if it is not Python. Functions and classes in it are read, too."""
     tree = parse(source)
-    try:
-        table = symtable.symtable(MAGIC.sub(r"\1pass", source), "cell", "exec") if tree else None
-    except (SyntaxError, ValueError, RecursionError):  # the compiler refuses more than the parser
-        table = None
-    if tree is None or table is None:
+    if tree is None:
         return Names(frozenset(), frozenset())
-    bound = {
-        each.get_name()
-        for each in table.get_symbols()
-        if each.is_assigned() or each.is_imported() or each.is_namespace()
-    }
+    try:
+        bound, read = names_at_top(MAGIC.sub(r"\1pass", source))
+    except (SyntaxError, ValueError, RecursionError):  # the compiler refuses more than the parser
+        return Names(frozenset(), frozenset())
     for node in ast.walk(tree):  # a cell that sets an attribute or an entry changes the object
         if isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
             bound.update(_changed(node))
-    return Names(frozenset(bound), frozenset(_read(table)))
-
-
-def _read(table: symtable.SymbolTable) -> Iterator[str]:
-    top = table.get_type() == "module"
-    for each in table.get_symbols():
-        if each.is_referenced() and (top or each.is_global()):
-            yield each.get_name()
-    for child in table.get_children():
-        yield from _read(child)
+    return Names(frozenset(bound), frozenset(read))

@@ -145,6 +145,36 @@ def test_a_bad_notebook_costs_one_line(
     assert reason in line
 
 
+CALLS = GOOD[GOOD.index("def scaled_dot") :]
+HELPER = "def helper(q, k):\n    return q @ k.mT / q.size(-1) ** 0.5"
+
+
+@pytest.mark.parametrize(
+    ("own", "answer", "below"),
+    [
+        (HELPER, CALLS, ""),
+        ("print('hello')\n" + HELPER.replace("def helper(q, k):\n    return", "helper = lambda q, k:"), CALLS, ""),
+        ("", CALLS, HELPER),
+        ("import math as m, itertools", CALLS.replace("helper(q, k)", "q @ k.mT / m.sqrt(q.size(-1))"), ""),
+        ("TINY = -1e9", GOOD.replace("-1e9", "TINY"), ""),
+        (HELPER.replace("0.5", "HALF"), CALLS, "HALF = 0.5"),
+        ("", GOOD, f"{CALLS}\n\ndef helper(q, k):\n    return q\nF = None\nmath = 1 / 0"),  # not needed
+        ("s = w = 1 / 0\nq = input()", GOOD, "helper = 3"),  # so named inside a function only
+    ],
+)
+def test_what_an_answer_needs_of_other_cells_comes_along(
+    own: str, answer: str, below: str, lay: Lay, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """As in grading: helper functions, constants and imports in cells of one's own. What has a place keeps it."""
+    content = notebook(own, answer, below)
+    for added in (content["cells"][0], content["cells"][2]):
+        added["metadata"] = {}
+    part, line = told(lay(content), capfd)
+    assert line == f"{NAME}: yours, from {NEXT_DOOR}"
+    x = torch.randn(3, 4)
+    torch.testing.assert_close(part(x, x, x), stand_ins.scaled_dot_product_attention(x, x, x))
+
+
 @pytest.mark.parametrize(
     "cells",
     [
