@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
+from autograder.judge.explain import RANDOM
 from autograder.judge.oracle import Evidence, Oracle, excluded_calls
 from autograder.model.exercise import Exercise, Mistake
 from coursework.engine.compare import Difference, difference
@@ -30,6 +31,7 @@ HINTS = {
     "dtype": "Print the `dtype` of your result. Which one does the exercise ask for?",
     "shape": "Print the shape of your result, and compare it with the one that the exercise asks for.",
 }
+DROPS = "Does an `F.dropout` lack `training=self.training`?"
 NOT_THROUGH = "No gradient gets through"
 NOT_RAISED = "Look at the arguments first, and raise the exception yourself before anything else fails."
 NOTHING = re.compile("(?P<title>The result is None; [^.]+)|Your code gives None|should return .+, not None")
@@ -44,8 +46,9 @@ def diagnose(
 
     First a call of a function that the exercise excludes, which leaves nothing else to explain; it is named
     as in the `source` of the cell. Then single mistakes, a result of None, and pairs, whose edited answers
-    behave exactly as the student's on every check; then missing exceptions, lost gradients, and wrong forms,
-    alone or with one mistake besides; then mistakes and pairs that explain nearly all.
+    behave exactly as the student's on every check; then results of chance, missing exceptions, lost
+    gradients, and wrong forms, alone or with one mistake besides; then mistakes and pairs that explain
+    nearly all.
     """
     failures = [item for item in evidence if not item.passed]
     if not failures:
@@ -62,6 +65,7 @@ def diagnose(
         search.explain_all(1)
         or search.explain_nothing()
         or search.explain_all(2)
+        or search.explain_random()
         or loose.explain_alone()
         or loose.explain_missed()
         or search.explain_lost_gradients()
@@ -236,6 +240,11 @@ class _Search:
         none = [_is_none(item.got) and not _is_none(item.expected) for item in results]
         alike = all(found or is_none for found, is_none in zip(said, none, strict=True))
         return [Mistake("result-none", title, FORGOTTEN, ())] if results and alike else []
+
+    def explain_random(self) -> list[Mistake]:
+        """Name an answer that is random in eval mode: what its other results look like is no mistake."""
+        random = any(RANDOM in self._said(item) for item in self._failures())
+        return [Mistake("random-in-eval", RANDOM.removesuffix("."), DROPS, ())] if random else []
 
     def _said(self, item: Evidence) -> str:
         seen = Comparison(item.test_input.operation, item.got, item.expected, self.exercise.name)

@@ -9,7 +9,7 @@ import pytest
 import torch
 from conftest import REAL_COURSE
 from keys import KEY
-from mutants import evidence
+from mutants import answer_with, evidence
 
 from autograder.grading.grader import Grader
 from autograder.judge.diagnose import _with_gradients, diagnose, fix_form
@@ -62,6 +62,15 @@ def test_code_of_another_hand_is_diagnosed(
     ).report
     told = report.exercise("scaled-dot-product-attention")
     assert {mistake.id for mistake in told.misconceptions} == named
+
+
+def test_an_answer_that_is_random_in_eval_mode_is_named_as_that() -> None:
+    """Not for what its results look like, such as a leak under a causal mask."""
+    lesson = load_lesson(REAL_COURSE, "04_multi_head_attention")
+    exercise, oracle = lesson["multi-head-attention"], Oracle(lesson, KEY)
+    cell = exercise.answer.replace("self.dropout(weights)", "F.dropout(weights, 0.3)")
+    (named,) = diagnose(oracle, exercise, evidence(oracle, exercise, [answer_with(exercise, cell)]))
+    assert named.title == "Two calls with the same input give different results"
 
 
 def test_a_mistake_nobody_knows_is_described_but_not_named(grader: Grader, hand_in: HandIn) -> None:
