@@ -14,7 +14,6 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_leaves
 
-from autograder.judge.explain import RANDOM
 from autograder.judge.oracle import Evidence, Oracle, excluded_calls
 from autograder.model.exercise import Exercise, Mistake
 from coursework.engine.compare import Difference, difference
@@ -31,6 +30,8 @@ HINTS = {
     "dtype": "Print the `dtype` of your result. Which one does the exercise ask for?",
     "shape": "Print the shape of your result, and compare it with the one that the exercise asks for.",
 }
+RANDOM = re.compile("Two calls .*give different results")
+RANDOM_TITLE = "In eval mode, two calls with the same input give different results"
 DROPS = "Does an `F.dropout` lack `training=self.training`?"
 NOT_THROUGH = "No gradient gets through"
 NOT_RAISED = "Look at the arguments first, and raise the exception yourself before anything else fails."
@@ -243,8 +244,8 @@ class _Search:
 
     def explain_random(self) -> list[Mistake]:
         """Name an answer that is random in eval mode: what its other results look like is no mistake."""
-        random = any(RANDOM in self._said(item) for item in self._failures())
-        return [Mistake("random-in-eval", RANDOM.removesuffix("."), DROPS, ())] if random else []
+        random = any(RANDOM.search(self._said(item)) for item in self._failures())
+        return [Mistake("random-in-eval", RANDOM_TITLE, DROPS, ())] if random else []
 
     def _said(self, item: Evidence) -> str:
         seen = Comparison(item.test_input.operation, item.got, item.expected, self.exercise.name)

@@ -15,10 +15,9 @@ from coursework.engine.compare import difference
 from coursework.engine.describe import Comparison, Explainer
 
 CLOSE = 1e-3
-RANDOM = "Two calls with the same input give different results."
-IN_EVAL = (
-    f"{RANDOM} Does something stay random in eval mode, such as an `F.dropout` without "
-    "`training=self.training`?"
+RANDOM = (
+    "Two calls with the same input give different results. Does something stay random in eval mode, "
+    "such as an `F.dropout` without `training=self.training`?"
 )
 
 
@@ -58,7 +57,7 @@ def samples_mix(seen: Comparison) -> str | None:
     """Say when sample 0 gives other numbers alone (second and third call) than in its batch (first call)."""
     batch, alone, again = outputs(seen)
     if not near(alone, again, 1e-4):
-        return IN_EVAL
+        return RANDOM
     if near(batch[:1], alone, 1e-4):
         return None
     return "Sample 0 gives a different result in a batch than alone: samples are mixed."
@@ -68,7 +67,7 @@ def positions_mix(seen: Comparison) -> str | None:
     """Say when token 2 gives other numbers alone (second and third call) than in its sentence (first)."""
     sentence, token, again = outputs(seen)
     if not near(token, again):
-        return IN_EVAL
+        return RANDOM
     if near(sentence[:, 2:3], token):
         return None
     return "Token 2 gives a different result in its sentence than alone: tokens are mixed with each other."

@@ -64,13 +64,22 @@ def test_code_of_another_hand_is_diagnosed(
     assert {mistake.id for mistake in told.misconceptions} == named
 
 
-def test_an_answer_that_is_random_in_eval_mode_is_named_as_that() -> None:
+@pytest.mark.parametrize(
+    ("name", "exercise", "changes"),
+    [
+        ("04_multi_head_attention", "multi-head-attention", ("self.dropout(weights)", "F.dropout(weights, 0.3)")),
+        ("06_decoder", "decoder", ("self.position(x)", "F.dropout(self.position(x), 0.1)")),
+    ],
+)
+def test_an_answer_that_is_random_in_eval_mode_is_named_as_that(
+    name: str, exercise: str, changes: tuple[str, str]
+) -> None:
     """Not for what its results look like, such as a leak under a causal mask."""
-    lesson = load_lesson(REAL_COURSE, "04_multi_head_attention")
-    exercise, oracle = lesson["multi-head-attention"], Oracle(lesson, KEY)
-    cell = exercise.answer.replace("self.dropout(weights)", "F.dropout(weights, 0.3)")
-    (named,) = diagnose(oracle, exercise, evidence(oracle, exercise, [answer_with(exercise, cell)]))
-    assert named.title == "Two calls with the same input give different results"
+    lesson = load_lesson(REAL_COURSE, name)
+    oracle, asked = Oracle(lesson, KEY), lesson[exercise]
+    cell = asked.answer.replace(*changes)
+    (named,) = diagnose(oracle, asked, evidence(oracle, asked, [answer_with(asked, cell)]))
+    assert named.title == "In eval mode, two calls with the same input give different results"
 
 
 def test_a_mistake_nobody_knows_is_described_but_not_named(grader: Grader, hand_in: HandIn) -> None:
