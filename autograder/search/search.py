@@ -32,7 +32,7 @@ MOST_TRIED: Final = 6000  # changes
 MOST_ASKED: Final = 5  # checks that the answer fails again, before any change is tried
 MOST_PROVED: Final = 30  # changes that are tried on every check
 MOST_ENDINGS: Final = 30  # forks that a change may end
-SHARE_OF_SINGLES: Final = 0.7  # of the time, before any two edits are tried together
+SHARE_OF_SINGLES: Final = 0.7  # of the time, before any two edits are tried together, but for the likeliest
 SHARE_OF_KNOWN: Final = 0.6  # for two edits where two known mistakes seem to be
 MOST_KNOWN: Final = 60  # edits where one of them seems to be
 MOST_TOGETHER: Final = 2  # places that are told together
@@ -166,7 +166,7 @@ class Search:
         last = math.inf  # the number of the last change that is worth a try
         for start in range(0, len(changes), BATCH):
             dear = found and changes[start].cost > found[0].cost + MARGIN
-            if dear or start > last or self._is_over(SHARE_OF_SINGLES):
+            if dear or start > last or (start and self._is_over(SHARE_OF_SINGLES)):
                 break
             for change in self._survivors(changes[start : start + BATCH]):
                 if not any(_covers(each, change) for each in found) and self._is_proved(change):

@@ -17,6 +17,8 @@ PREPARED: Final = {
 RUNS_EVEN_THEN: Final = "a line that runs even after an exception"
 MOST_IN_A_BLOCK: Final = 20  # statements, where an end is tried that always runs
 MOST_UNDONE: Final = 3  # statements at that end
+DROPPED: Final = 0.5  # what it costs to keep a result that a line does nothing with
+HOLD_FUNCTIONS: Final = ("self", "torch", "nn", "F")
 OTHER_ASSIGNMENTS: Final = (ast.Add, ast.Sub, ast.Mult, ast.Div)
 
 
@@ -140,15 +142,27 @@ def _turned(cell: Cell, statement: ast.stmt) -> Iterator[CodeEdit]:
         case ast.If(test=test):
             new = ast.UnaryOp(ast.Not(), test)
             yield cell.edit(test, new, "the opposite condition", 1.2)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=on)) as call) if callee(call) != "backward":
-            if isinstance(on, (ast.Name, ast.Attribute)):
-                text = f"{ast.unparse(on)} = {cell.text(call)}"
-                yield CodeEdit(((*span, text),), first, last, "an assignment", 1.5)
+        case ast.Expr(value=(ast.Call() | ast.BinOp()) as value) if of := _made_of(value):
+            called = callee(value) if isinstance(value, ast.Call) else ""
+            if called != "backward":
+                cost = 1.5 if called.endswith("_") else DROPPED
+                text = f"{ast.unparse(of)} = {cell.text(value)}"
+                yield CodeEdit(((*span, text),), first, last, "an assignment", cost)
         case ast.Return(value=ast.expr() as value):
             yield from _returned(cell, statement, value)
         case ast.Continue() | ast.Break():
             other_word = "break" if isinstance(statement, ast.Continue) else "continue"
             yield CodeEdit(((*span, other_word),), first, last, "another statement", 1.5)
+
+
+def _made_of(result: ast.expr) -> ast.expr | None:
+    """Return the variable that a result which is dropped was made of, None if there is none."""
+    match result:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name)), args=args) if name in HOLD_FUNCTIONS:
+            return _made_of(args[0]) if args else None
+        case ast.Call(func=ast.Attribute(value=of)) | ast.BinOp(left=of):
+            return _made_of(of)
+    return result if isinstance(result, (ast.Name, ast.Attribute)) else None
 
 
 def _other_target(cell: Cell, statement: ast.stmt, target: ast.expr) -> Iterator[CodeEdit]:

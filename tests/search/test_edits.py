@@ -196,6 +196,25 @@ def test_one_object_under_several_names_becomes_one_for_each() -> None:
     assert [each.apply(source) for each in edits] == ["def f(self):\n    self.a = Norm(3)\n    self.b = Norm(3)\n"]
 
 
+@pytest.mark.parametrize(
+    ("line", "kept"),
+    [
+        ("x.transpose(1, 2)", "x = x.transpose(1, 2)"),
+        ("x.transpose(1, 2).flatten(2)", "x = x.transpose(1, 2).flatten(2)"),
+        ("F.relu(x)", "x = F.relu(x)"),
+        ("self.drop(x)", "x = self.drop(x)"),
+        ("x / 2", "x = x / 2"),
+    ],
+)
+def test_a_result_that_is_dropped_is_kept_first_of_all(line: str, kept: str) -> None:
+    """The line does nothing as it is. One that changes a tensor in place does something."""
+    source = f"def f(self, x):\n    {line}\n    return x\n"
+    first, *_ = found(source)
+    assert (first.apply(source), first.what) == (source.replace(line, kept), "an assignment")
+    source = source.replace(line, "x.clamp_(0)")
+    assert found(source)[0].what != "an assignment"
+
+
 def test_what_has_to_be_undone_is_undone_after_an_exception_too() -> None:
     """The line that is told is the one that may be left out by an exception."""
     source = "def f(model, x):\n    model.eval()\n    y = model(x)\n    model.train()\n    return y\n"
