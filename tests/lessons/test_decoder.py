@@ -49,7 +49,7 @@ told = partial(failures, ORACLE)
         ("target-mask", "return causal & real", "return causal & real & causal.flip(0)", "your mask hides key"),
         ("shift-right", "dim=1)", "dim=1).flip(0)", "it should hold token 0 of that row"),
         ("shift-right", "dim=1)", "dim=1) + 1", "should hold the start token, but it"),
-        ("decoder-layer", "self.norm1(x + self.dropout(attended))", "x + self.norm1(self.dropout(attended))",
+        ("decoder-layer", "self.norm1(x + self.dropout(attended))", "x + self.dropout(self.norm1(attended))",
          "on what each sublayer returns, before the sum and the norm"),
     ],
 )  # fmt: skip
