@@ -133,6 +133,13 @@ def saved_cells(file: Path) -> dict[str, str]:
     return found
 
 
+def visible_test(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return the exercise's visible test, if the notebook is saved and has it as it was released."""
+    file = notebook_file(names)
+    text = saved_cells(file).get(f"{exercise.id}-test", "") if file else ""
+    return text if digest_of(text) == exercise.test else ""
+
+
 def graded_cells(file: Path) -> dict[str, dict[str, str]]:
     """Return the texts of the graded cells in a saved notebook: by their ids, and then by the cells' own ids.
 

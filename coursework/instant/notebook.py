@@ -30,6 +30,7 @@ from coursework.instant.exercises import (
     notebook_file,
     saved_cells,
     saved_code,
+    visible_test,
 )
 from coursework.instant.runs import CellRuns
 from coursework.instant.sources import ORDINARY, cell_of, names_lost, refused, used
@@ -252,9 +253,17 @@ def _form_of(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, s
         return OPEN, LEFT.format(keys=", ".join(left)), ""
     if runs and runs.is_unfinished(exercise):
         return OPEN, UNFINISHED, ""
-    if runs and (failed := runs.failing.get(exercise.id)):
+    if failed := (runs.failing.get(exercise.id) if runs else "") or _form_fails(exercise, names):
         return WRONG, FORM_FAILS, failed
     return FILLED, FILLED_IN, UNCHECKED
+
+
+def _form_fails(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return what the visible test says of answers whose form is wrong: entries may be missing."""
+    from coursework.engine.trial import exception_of
+
+    problem = exception_of(visible_test(exercise, names), dict(names), SECONDS)
+    return str(problem) if isinstance(problem, AssertionError) else ""
 
 
 def wrong_all_the_same(exercise: PublicExercise, names: Mapping[str, Any]) -> str:

@@ -21,7 +21,6 @@ from typing import Any, Final
 
 import torch
 
-from coursework.cells import digest_of
 from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
 from coursework.edits.places import MARGIN, MOST_AFTER, CodeChange, Told, blame, combined, told
@@ -30,7 +29,7 @@ from coursework.engine.compare import is_right
 from coursework.engine.examples import Example, ExampleSet
 from coursework.engine.trial import runs, took_too_long, try_for
 from coursework.exclusions import excluded
-from coursework.instant.exercises import PublicExercise, notebook_file, saved_cells
+from coursework.instant.exercises import PublicExercise, visible_test
 from coursework.instant.sources import cell_of, refused
 
 SECONDS: Final = 2.0  # of processor time for one search: a change of a layer takes 20 ms
@@ -84,7 +83,7 @@ class _Trial:
         self._cell, self._name, self._names = cell, examples.name, names
         self._examples: Sequence[Example] = examples.examples
         self._excludes = exercise.excludes if exercise else ()
-        self._test = _visible_test(exercise, names) if exercise else ""
+        self._test = visible_test(exercise, names) if exercise else ""
         self._called: list[str] = []  # what was called that is excluded
         self._refusing = ExitStack()
         self._for_one = FOR_ONE
@@ -166,13 +165,6 @@ class _Trial:
             return not self._test or runs(self._test, scope, LONGEST_FOR_ONE)
         finally:
             self._refuse()
-
-
-def _visible_test(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
-    """Return the exercise's visible test, if the notebook is saved and has it as it was released."""
-    file = notebook_file(names)
-    text = saved_cells(file).get(f"{exercise.id}-test", "") if file else ""
-    return text if digest_of(text) == exercise.test else ""
 
 
 def _in_a_fork(find: Callable[[], Iterator[tuple[CodeEdit, ...]]]) -> list[tuple[CodeEdit, ...]]:

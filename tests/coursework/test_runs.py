@@ -458,6 +458,19 @@ def test_answers_without_examples_have_one_state(lab: Lab) -> None:
         assert mark != "●" or glance[2].startswith(words)
 
 
+def test_answers_that_lack_an_entry_are_not_called_filled_in(tmp_path: Path) -> None:
+    """Nor before their visible test has run: one is left out, or misspelt. `hand_in` says so as well."""
+    for run in lab_in(tmp_path, lesson="04_multi_head_attention", written={"head-shapes": "answers = {}"}):
+        for source in ("answers = {}", "answers = {'q_heads': (4, 2, 5, 3)}"):
+            run("head-shapes", source)
+            told = said(run("new", "check('head-shapes')"))
+            assert "✗ head-shapes: a visible test fails: These entries are missing from answers: [" in told
+            assert "'projections'" in told
+            assert "Everything that counts is done" not in said(run("new", "check()"))
+        run("head-shapes", "answers = {}")
+        assert "Not right yet: shapes and choices." in said(run("new", "from coursework import hand_in\nhand_in()"))
+
+
 def test_a_letter_without_quotes_is_one_line(lab: Lab) -> None:
     """In a dictionary of answers; the exercise has to be corrected, and nothing lacks."""
     told = said(lab("attention-shapes", "answers = {'why_scale': D}"))

@@ -24,7 +24,7 @@ from coursework.engine.operations import CallFunction
 from coursework.engine.trial import took_too_long, try_for
 from coursework.instant import where
 from coursework.instant.card import TOOK_TOO_LONG, Card
-from coursework.instant.exercises import exercises_of
+from coursework.instant.exercises import exercises_of, visible_test
 from coursework.instant.skip import made
 from coursework.scope import NEEDS, stand_in
 
@@ -294,7 +294,7 @@ def test_a_change_that_the_visible_test_refuses_does_not_count(
     nbformat.write(notebook, file)
     monkeypatch.setenv("JPY_SESSION_NAME", str(file))
     exercise = next(each for each in exercises_of("03_attention") if each.id == "softmax")
-    assert "visible tests pass" in where._visible_test(exercise, {})
+    assert "visible tests pass" in visible_test(exercise, {})
     assert asked(WRONG_AXIS, F=F, math=math).where == "Every example passes with another dimension in line 3."
-    monkeypatch.setattr(where, "_visible_test", lambda *_: "assert softmax is None")
+    monkeypatch.setattr(where, "visible_test", lambda *_: "assert softmax is None")
     assert asked(WRONG_AXIS).where == where.NOTHING

@@ -145,7 +145,7 @@ def test_skeletons_run_and_give_nothing_away(of: str, name: str) -> None:
 
 @pytest.mark.parametrize(("of", "name"), [pair for pair in CODED if pair[1] in ANSWERS])
 def test_dictionaries_of_answers_start_empty(of: str, name: str) -> None:
-    """Students get every key, and no value; the visible test says what is still to be answered."""
+    """Students get every key, and no value; the visible test says what is still to be answered, or missing."""
     skeleton = shown(LESSONS[of].cell(CellKind.SOLUTION, name))
     scope = LESSONS[of].scope_before(name)
     exec(skeleton, scope)
@@ -154,6 +154,9 @@ def test_dictionaries_of_answers_start_empty(of: str, name: str) -> None:
     test = LESSONS[of].text.test(name)
     with pytest.raises(AssertionError, match=f"to be answered.*{min(keys)}"):
         exec(test, scope)
+    with pytest.raises(AssertionError, match="missing from answers") as told:
+        exec(test, {**scope, "answers": {}})
+    assert all(f"'{key}'" in str(told.value) for key in keys)
     assert set(LESSONS[of].run(until=name)["answers"]) == keys
 
 
