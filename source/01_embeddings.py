@@ -927,9 +927,12 @@ for name, curve in curves.items():
 # %% [markdown]
 # ### Stretch: `bpe_merges`
 #
-# `counts` says how often each word of a text occurs. Each word starts as its characters. In each step, count every pair of neighbouring pieces, over all words and times the count of the word, and merge the most frequent pair. If several pairs are equally frequent, merge the one that `sorted` puts first.
+# `counts` says how often each word of a text occurs. Each word starts as its characters.
 #
-# There are two details. When you *count*, pairs may overlap, so *aaa* holds the pair *(a, a)* twice. When you *merge*, go from left to right without overlap, so *aaa* becomes *aa a*. Stop early if no word has a pair left.
+# In each step, count every pair of neighbouring pieces, over all words and times the count of the word, and merge the most frequent pair. If several pairs are equally frequent, merge the one that `sorted` puts first. Stop early if no word has a pair left.
+#
+# - When you *count*, pairs may overlap: *aaa* holds the pair *(a, a)* twice.
+# - When you *merge*, go from left to right without overlap: *aaa* becomes *aa a*.
 #
 # *30 minutes, hard. Stretch: not counted.*
 
