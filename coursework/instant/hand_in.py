@@ -36,6 +36,10 @@ UNSAVED = (
     "The cell of {name} in the saved file is not what you last ran. Run it, save the notebook (Ctrl+S), "
     "and run hand_in() again. Nothing was written."
 )
+NOT_SAVED = (
+    "You ran the cell of {name} after the notebook was last saved. Save it (Ctrl+S), and run hand_in() "
+    "again. Nothing was written."
+)
 DELETED = "The cell '{cell}' is missing. Edit > Undo Cell Operation may bring it back."
 CHANGED = "The test of {name} was changed. Grading uses the original."
 INVALID = "The cell of {name} is not valid Python (line {line}), so it gets no points as it is. Correct it."
@@ -100,8 +104,9 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     if not saved:
         yield UNREADABLE.format(file=file.name)
         return
-    if unsaved := next((each for each in exercises if runs and _differs(each, runs, cells)), None):
-        yield UNSAVED.format(name=unsaved.name)
+    if runs and (unsaved := next((each for each in exercises if _differs(each, runs, cells)), None)):
+        only_saving = runs.own[unsaved.id].ended > file.stat().st_mtime
+        yield (NOT_SAVED if only_saving else UNSAVED).format(name=unsaved.name)
         return
     missing = [cell for each in exercises for cell in _cells(each) if cell not in saved]
     yield from (DELETED.format(cell=cell) for cell in missing)

@@ -5,6 +5,7 @@ will find, and one that is bound by another cell may not be.
 """
 
 import re
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,13 +61,14 @@ NOTHING = object()
 
 @dataclass(frozen=True)
 class CellRun:
-    """The last run of an exercise's own cell: its text, what it raised, what its name meant afterwards."""
+    """The last run of an exercise's own cell: its text, what it raised, what its name then was, and when."""
 
     source: str
     problem: BaseException | None
     fresh: bool
     value: Any
     cell_id: str | None = None
+    ended: float = field(default_factory=time.time)
 
 
 @dataclass

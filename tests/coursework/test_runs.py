@@ -743,6 +743,18 @@ def test_what_is_skipped_is_named_before_handing_in(tmp_path: Path) -> None:
         assert told.count("causal_mask") == 1
 
 
+def test_what_only_has_to_be_saved_is_told_as_that(tmp_path: Path) -> None:
+    """A cell whose saved text is newer than its last run has to be run as well."""
+    for run in lab_in(tmp_path, written={"softmax": NO_RETURN}):
+        run("softmax", RIGHT)
+        told = said(run("new", "from coursework import hand_in\nhand_in()"))
+        assert told.startswith("You ran the cell of softmax after the notebook was last saved. Save it (Ctrl+S),")
+        (file,) = tmp_path.glob("*/*.ipynb")
+        file.write_text(file.read_text("utf-8").replace("x.amax", "x.max"), "utf-8")
+        told = said(run("new", "hand_in()"))
+        assert told.startswith("The cell of softmax in the saved file is not what you last ran. Run it, save")
+
+
 def test_an_answer_in_a_cell_of_ones_own_counts_as_in_grading(tmp_path: Path) -> None:
     """If the exercise's own is as it was released, and no other cell defines the name: as it is saved."""
     for run in lab_in(tmp_path, written={"demo-1": f"{RELEASED['demo-1']}\n\n{RIGHT}"}):
