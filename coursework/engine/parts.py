@@ -136,7 +136,13 @@ def load_from_torch(answer: Any) -> Any:
     mine = _loaded(answer, theirs)
     shared = {id(parameter) for parameter in theirs.parameters()}
     copied = all(id(parameter) not in shared for parameter in mine.parameters())
-    return {name: p.detach().clone() for name, p in mine.named_parameters()} | {"copied": copied}
+    return _read(mine) | {"copied": copied}
+
+
+def _read(mine: nn.Module) -> dict[str, Any]:
+    """Return the numbers of a module, and whether all can still be trained."""
+    numbers = {name: p.detach().clone() for name, p in mine.named_parameters()}
+    return {**numbers, "trainable": all(p.requires_grad for p in mine.parameters())}
 
 
 def _loaded(answer: Any, theirs: nn.Module) -> nn.Module:
@@ -282,7 +288,7 @@ def load_from_bert(answer: Any) -> Any:
         for number, layer in enumerate(layers):
             layer.weight.copy_(torch.arange(1.0, 5.0).reshape(2, 2) + 10 * number)
             layer.bias.copy_(torch.arange(5.0, 7.0) + 10 * number)
-    return {name: p.detach().clone() for name, p in _loaded(answer, theirs).named_parameters()}
+    return _read(_loaded(answer, theirs))
 
 
 def sample_next(answer: Any, logits: torch.Tensor, **options: float) -> Any:
