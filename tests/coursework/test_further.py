@@ -99,11 +99,13 @@ def test_the_card_says_it_with_its_headline(monkeypatch: pytest.MonkeyPatch) -> 
     [("self.dropout.p", "right on its examples, but random in eval mode."), ("0.5", "examples come out right.")],
 )
 def test_dropout_in_eval_mode_is_told_as_that(rate: str, headline: str) -> None:
-    """Whatever its results look like."""
+    """Whatever its results look like, and where a visible test fails as well."""
     lesson = next(each for each in LESSONS if each.name.startswith("06"))
     exercise = lesson["causal-decoder-layer"]
     cell = exercise.answer.replace("self.dropout(attended)", f"F.dropout(attended, {rate})")
     answer, *_ = made(lesson, exercise, cell)
-    card = check(exercise.id, {exercise.name: answer})
+    card, known = check(exercise.id, {exercise.name: answer}), notebook.exercise_named(exercise.id, {})
+    assert known is not None
+    assert notebook.told_first(known, {exercise.name: answer}).startswith(card.title)
     assert card.title == "In eval mode, two calls with the same input give different results."
     assert headline in card.headline
