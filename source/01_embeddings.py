@@ -757,7 +757,7 @@ vectors = torch.stack([table[word] for group in people.values() for word in grou
 embedding_plots.word_map(vectors, people, arrows=pairs, across=step);
 
 # %% [markdown]
-# The steps of the other three pairs lean the same way as *man* → *woman* (all arrows point to the right), more than random steps do. But their cosines lie between 0.19 and 0.37, far from 1. All four steps are about equally long; three arrows look short because most of each step lies in dimensions that the picture leaves out.
+# The steps of the other three pairs lean the same way as *man* → *woman* (all arrows point to the right), more than random steps do. But their cosines lie between 0.19 and 0.37, far from 1. **All four steps are about equally long**; three arrows look short because most of each step lies in dimensions that the picture leaves out.
 #
 # **Ask your own question.** Edit the query and press Enter. (The box needs a running kernel.)
 

@@ -1031,7 +1031,7 @@ write(question, "C, one key head in layer 12", chat=True, tokens=12, split=one_k
 # %% [markdown] slide="subslide"
 # ### Case: no leak, and no sense
 #
-# A fellow student trained a model with these two functions, and it works well. Then they load SmolLM2's weights into the same code. The maps show which output depends on which token, with your functions and with theirs.
+# A fellow student trained a model with these two functions, and it works well. Then they load SmolLM2's weights into the same code. The maps show **which output depends on which token**, with your functions and with theirs.
 
 # %% demo
 def cut(x, heads):

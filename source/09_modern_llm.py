@@ -230,7 +230,7 @@ with torch.no_grad():
 # %% [markdown]
 # ## From sinusoids to rotary positions
 #
-# Sinusoids are added once, to the embeddings (lesson 2). **Rotary** positions (Su et al. 2021, section 3.2.2) act in every layer: they turn queries and keys. At position $p$, the pair of features $2i$ and $2i + 1$ turns by the angle $p / b^{2i/K}$, where $K$ is the width of a head. Turning two vectors by the same angle leaves their dot product unchanged. A score therefore depends on how far apart two tokens are, and not on where they are.
+# Sinusoids are added once, to the embeddings (lesson 2). **Rotary** positions (Su et al. 2021, section 3.2.2) act in every layer: they turn queries and keys. At position $p$, the pair of features $2i$ and $2i + 1$ turns by the angle $p / b^{2i/K}$, where $K$ is the width of a head. **Turning two vectors by the same angle leaves their dot product unchanged.** A score therefore depends on how far apart two tokens are, and not on where they are.
 #
 # The **base** $b$ sets the speed of the slow pairs. It is 10,000 in the paper, and 100,000 in SmolLM2, which reads up to 8192 positions.
 #

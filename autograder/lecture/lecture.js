@@ -314,7 +314,11 @@
     // After a jump, the next step goes through all slides, not to where each column was seen last.
     document.querySelectorAll("[data-previous-indexv]").forEach((one) => one.removeAttribute("data-previous-indexv"));
     openLast();
+    fitSeen();
   });
+  // Among all slides, those that were not shown yet are fitted as well.
+  const fitSeen = () => Reveal.isOverview() && Reveal.getSlides().filter((one) => one.clientHeight).forEach((one) => fit(one));
+  Reveal.on("overviewshown", fitSeen);
   Reveal.on("fragmentshown", openLast);
   Reveal.on("fragmenthidden", openLast);
   // On paper all answers of a slide are open, and its type is as small as that takes.

@@ -165,6 +165,16 @@ def deck(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Page:
     return opened(browser, slides.write_slides(COURSE, LESSON, tmp_path_factory.mktemp("lectures")))[0]
 
 
+def test_the_overview_fits_slides_that_were_not_shown_yet(browser: Browser, tmp_path: Path) -> None:
+    """Their type is as small as it takes, and nothing is cut off at the bottom."""
+    page, _ = opened(browser, slides.write_slides(COURSE, "04_multi_head_attention", tmp_path))
+    page.keyboard.press("o")
+    page.wait_for_function("Reveal.isOverview()")
+    cut_off = "Reveal.getSlides().filter((one) => one.scrollHeight > one.clientHeight + 2).length"
+    page.wait_for_function(f"{cut_off} === 0")
+    page.close()
+
+
 def speaker_window(deck: Page) -> Page:
     """Open the speaker window. The slides may learn a moment late that an earlier test closed theirs."""
     for seconds in (1, 2, 4, 30):
