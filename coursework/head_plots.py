@@ -83,5 +83,5 @@ def _bracket_heads(ax: Axes, features: int, num_heads: int) -> None:
         middle = (left + right) / 2
         ax.text(middle, -0.86, f"head {head}", color=colour, ha="center", va="bottom", weight="bold")
         if head:
-            ax.axvline(head * width - 0.5, color="black", lw=2)
+            ax.axvline(head * width - 0.5, color=MUTED, lw=2)
     ax.set_ylim(ax.get_ylim()[0], -0.5)

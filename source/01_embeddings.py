@@ -1018,14 +1018,14 @@ print("the last merges: ", "  ".join("".join(pair) for pair in merges[-8:]))
 # %% [markdown] slide="slide"
 # ## In a real model
 #
-# The model from the beginning of this lesson reads tokens made by byte-pair encoding: 48,900 merges, learnt from its training text. Give it a sentence of your own.
+# The model from the beginning of this lesson reads tokens made by byte-pair encoding: 48,900 merges, learnt from its training text. In these tokens, Ġ is a space. Give it a sentence of your own.
 
 # %% demo
 from coursework import smollm
 
 try:
     model = smollm.load()
-    print(model.tokeniser.encode("An unbelievable Transformer, in 2026! 🙂").tokens)  # Ġ is a space
+    print(model.tokeniser.encode("An unbelievable Transformer, in 2026! 🙂").tokens)
     for word in (" cat", " seven", " king"):
         row = model.table[model.encode(word)[0, 0]]  # (576,)
         print(f"{word}:", [model.decode([i]) for i in nearest(model.table, row, 8).tolist()])

@@ -1100,7 +1100,7 @@ plots.heatmap(leaking, words, words, title="weights under the causal mask")
 write(question, "with this attention", chat=True, tokens=16, attention=with_einsum, mask=causal_mask)
 
 # %% [markdown]
-# Above the diagonal every weight should be 0, but *the* reads all five words. Each row sums to 1, and the real model still answers. Which line is wrong, and why is the error large for *the* and small for *its*?
+# Above the diagonal every weight should be 0, but *the* reads all five words. Each row sums to 1, and the real model still answers. **Which line is wrong**, and why is the error large for *the* and small for *its*?
 #
 # <details><summary>Answer</summary>
 #

@@ -212,7 +212,7 @@ def export(
     from autograder.exports.roster import Roster, read_roster
 
     if folder is not None:
-        course.require_free(folder)
+        course.claim(folder)
     people = read_roster(roster) if roster else Roster()
     wanted = Wanted(lessons, people, partial, sandboxed=not unsandboxed)
     paths, notes = write_export(course, format, wanted, folder or course.exports)

@@ -205,7 +205,7 @@ def demo(context: click.Context, folder: Path | None) -> None:
     except CourseError:
         course, place = Course.of_program(), folder or Path("demo").resolve()
     if folder is not None:
-        course.require_free(folder)
+        course.claim(folder)
     run_demo(course, place, Console())
 
 

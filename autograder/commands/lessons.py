@@ -136,7 +136,7 @@ def lectures(
     from autograder.lecture.slides import write_lectures
 
     if folder is not None:
-        course.require_free(folder)
+        course.claim(folder)
     written = write_lectures(course, lessons, folder, exercises=with_exercises)
     say_written(course, written, as_json=as_json)
 
@@ -163,7 +163,7 @@ def open_lesson(course: Course, lesson: str, *, student: bool, no_lab: bool, fol
     from autograder.lecture import pages
 
     if folder is not None:
-        course.require_free(folder, folder / "images")  # where the pictures of a lesson go
+        course.claim(folder, folder / "images")  # where the pictures of a lesson go
     place = folder or Path(mkdtemp(prefix="lesson-"))
     notebook = pages.copy_path(course, lesson, place, student=student)
     if notebook.exists():
@@ -219,7 +219,7 @@ def site(course: Course, *, folder: Path | None, as_json: bool) -> None:
     from autograder.site.build import write_site
 
     if folder is not None:
-        course.require_free(folder)
+        course.claim(folder)
     say_written(course, [write_site(course, folder)], as_json=as_json)
 
 

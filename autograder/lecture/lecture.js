@@ -199,7 +199,7 @@
   // A panel for notes on `n` and for the keys on `?`, and a window for the lecturer's own screen on `s`.
   const KEYS = [["→  Space  Page Down", "next step"], ["←  Page Up", "previous step"], ["c", "code of the slide"],
     ["n", "speaker notes"], ["s", "speaker window: notes, this slide and the next, clock"], ["o", "all slides"],
-    ["f", "full screen"], ["b", "black screen, and back"], ["p", "a page for each slide, to print; answers are open"],
+    ["f", "full screen"], ["b", "black screen, and back"], ["p", "a page for each slide, to print; answers to predictions are open"],
     ["?", "these keys"], ["Esc", "close notes or keys; otherwise all slides"]];
   const HELP = `<table class="keys">${KEYS.map(([key, what]) => `<tr><th>${key}</th><td>${what}</td></tr>`).join("")}</table>`;
   const panel = document.createElement("aside");

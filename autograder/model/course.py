@@ -78,8 +78,11 @@ class Course:
     key = _Place("course.key")  # private: what the inputs of graded checks are drawn from
     results = _Place("course.results")  # private: what our own answers give on those inputs
 
-    def require_free(self, *folders: Path) -> None:
-        """Raise CourseError if one of these folders is, or lies in, one that the course reads or keeps."""
+    def claim(self, *folders: Path) -> None:
+        """Make folders to write to.
+
+        Raises CourseError if one is, or lies in, one that the course reads or keeps, or can't be there.
+        """
         used = (
             *(self.source, self.release, self.solutions, self.images, self.submitted, self.autograded),
             *(self.feedback, self.reports, self.keys, *(self.root / name for name in PROGRAM)),
@@ -91,6 +94,11 @@ class Course:
                         f"cannot write to {each.name}/, which the course itself uses: "
                         "name another folder with --folder"
                     )
+        for folder in folders:
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except (FileNotFoundError, FileExistsError) as error:  # in /proc, say, or behind a broken link
+                raise CourseError(f"cannot make the folder {folder}: {error.strerror}") from error
 
     def shown(self, path: Path) -> str:
         """Return a path as it is printed: relative to the course if it is in there."""

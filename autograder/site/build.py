@@ -7,6 +7,7 @@ from typing import Final
 from autograder.guard import refuse_secrets
 from autograder.lecture.pages import solved_lesson
 from autograder.model.course import Course
+from autograder.model.errors import CourseError
 from autograder.model.files import files_in, write
 from autograder.model.nbgrader_config import outside_totals
 from autograder.reports.templating import render
@@ -14,19 +15,26 @@ from autograder.site.page import LessonPage
 from autograder.submissions.released import released_notebook
 
 HERE: Final = Path(__file__).parent
+SECTIONS: Final = "sections.js"  # what every page of a site loads
 
 
 def write_site(course: Course, folder: Path | None = None) -> Path:
     """Write all lessons as pages to a folder, the course's `site` by default; return the first page.
 
-    Raises BundleError where a page gives an answer or a check away: then nothing is written.
+    Raises BundleError where a page gives an answer or a check away, and CourseError where the folder has a
+    first page of something else: then nothing is written.
     """
+    place = folder or course.site
+    first = place / "index.html"
+    if first.is_file() and SECTIONS.encode() not in first.read_bytes():
+        raise CourseError(
+            f"{first} is not a page of this course: move it, or name another folder with --folder"
+        )
     contents = site(course)
     refuse_secrets(course, contents)
-    place = folder or course.site
     for name, content in contents.items():
         write(place / name, content)
-    return place / "index.html"
+    return first
 
 
 def site(course: Course) -> dict[str, bytes]:
@@ -37,7 +45,7 @@ def site(course: Course) -> dict[str, bytes]:
         "index.html": render("site_index.html.j2", root="", lessons=lessons, extra=outside_totals(course)),
         "style.css": style,
         "site.js": (HERE / "site.js").read_text(encoding="utf-8"),
-        "sections.js": _sections(lessons),
+        SECTIONS: _sections(lessons),
     }
     for number, lesson in enumerate(lessons):
         before, after = lessons[:number][-1:], lessons[number + 1 :][:1]

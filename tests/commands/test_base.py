@@ -155,7 +155,15 @@ def test_nothing_is_written_into_the_courses_own_folders(
 )
 def test_any_other_folder_may_be_written_to(folder: str, tmp_path: Path) -> None:
     """New ones, whatever their name, and those that hold only what a command makes again."""
-    Course(tmp_path).require_free(tmp_path / folder)
+    Course(tmp_path).claim(tmp_path / folder)
+
+
+def test_a_folder_that_cannot_be_made_is_refused(tmp_path: Path) -> None:
+    """Behind a link to a stick that is not plugged in, or where nothing can be made."""
+    (tmp_path / "stick").symlink_to("nowhere/talk")
+    for folder in (tmp_path / "stick", Path("/proc/x")):
+        with pytest.raises(CourseError, match="cannot make the folder"):
+            Course(tmp_path).claim(folder)
 
 
 def test_a_linked_folder_is_the_courses_too(tmp_path: Path) -> None:
@@ -163,7 +171,7 @@ def test_a_linked_folder_is_the_courses_too(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "submitted").symlink_to("disk")
     with pytest.raises(CourseError, match="submitted/"):
-        Course(tmp_path).require_free(tmp_path / "submitted" / "week3")
+        Course(tmp_path).claim(tmp_path / "submitted" / "week3")
 
 
 @pytest.mark.parametrize("error", [FileNotFoundError(errno.ENOENT, "No such file", "x"), KeyError("x")], ids=str)

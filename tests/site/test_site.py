@@ -12,6 +12,8 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from autograder.cli import main
 from autograder.model.course import Course
+from autograder.model.errors import CourseError
+from autograder.site.build import write_site
 from autograder.site.page import NEEDS_KERNEL, LessonPage
 
 COURSE = Course(ROOT)
@@ -135,6 +137,16 @@ def test_the_course_is_written_whole(tmp_path: Path) -> None:
     assert work
     assert all(words in work.get_text() for words in ("coursework", "zip", "HOWTO.md", "Assignment List"))
     assert (tmp_path / "sections.js").read_text(encoding="utf-8").startswith("const SECTIONS = [")
+
+
+def test_a_first_page_of_something_else_is_never_written_over(tmp_path: Path) -> None:
+    """A site of the course is written over, as often as one likes."""
+    (tmp_path / "index.html").write_text("<h1>My own page</h1>")
+    with pytest.raises(CourseError, match=r"index\.html is not a page of this course: move it"):
+        write_site(COURSE, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["index.html"]
+    (tmp_path / "index.html").write_text('<script src="sections.js"></script>')
+    assert write_site(COURSE, tmp_path).read_text().count("sections.js")
 
 
 def test_a_page_that_gives_an_answer_away_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
