@@ -140,3 +140,10 @@ def test_points_that_do_not_add_up_are_an_error(course: Course) -> None:
     text.write_text(text.read_text().replace("test double 8", "test double 9"))
     with pytest.raises(LessonTextError, match=r"03_tiny\.py:1: the exercises' points add up to 21; the header declares 20"):
         lesson_version(course, LESSON)
+
+
+def test_checks_with_a_syntax_error_have_a_version(tmp_path: Path) -> None:
+    """It is grading that names the line, in `regrade` as in `grade`."""
+    module = tmp_path / "softmax.py"
+    module.write_text("from autograder.judge import masks\nf(x=1, lambda d: d)\n")
+    assert [*version._own_files(module, {module})] == [module.read_bytes(), b""]
