@@ -117,7 +117,13 @@ def test_no_mistake_is_named_that_only_the_mended_half_makes(grader: Grader, han
     assert "empty-row-nan" not in {each.id for each in found.misconceptions}
 
 
-@pytest.mark.parametrize("body", ["x = (x - top(x)).exp()\n    return x / x.sum(dim, True)", "while True:\n        pass"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        "x = (x - top(x)).exp()\n    return x / x.sum(dim, True)",
+        pytest.param("while True:\n        pass", marks=pytest.mark.full("waits for the real limit", seconds=30)),
+    ],
+)
 def test_a_change_is_no_title_where_the_end_says_more(grader: Grader, hand_in: HandIn, body: str) -> None:
     """Of a name that means nothing, and of a loop without end, that is what is wrong."""
     wrong = f"def softmax(x, dim=-1):\n    {body}\n"
