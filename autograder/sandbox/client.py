@@ -15,6 +15,7 @@ from autograder.sandbox.run import Run
 from autograder.sandbox.start import Started, start
 
 START_SECONDS = 60
+KEPT_SECONDS = 100.0  # of processor time, after which a run is not used again: the monitor ends it at 300
 
 
 class WarmProcess:
@@ -76,13 +77,14 @@ class WarmProcess:
         return Run(self, ours, number, deadline)
 
     def kept_run(self, use: str, lesson: str, deadline: float = math.inf) -> Run:
-        """Return a run for probes of a lesson: one of the same use, if nothing is left of its probes.
+        """Return a run for probes of a lesson: the one of the same use, if nothing is left of its probes.
 
-        To start a run takes as long as many short probes. It is over when the warm process ends, or when
-        the use is for another lesson. Raises EOFError or OSError if the warm process is gone.
+        To start a run takes as long as many short probes. It ends with the warm process, when the use is for
+        another lesson, and when it has used much processor time. Raises EOFError or OSError if the warm
+        process is gone.
         """
         before, run = self._kept.pop(use, (lesson, None))
-        if run is not None and (before != lesson or not run.leave()):
+        if run is not None and (before != lesson or not run.leave() or run.used_seconds > KEPT_SECONDS):
             run.close()
             run = None
         run = run or self.run()

@@ -218,6 +218,11 @@ class Run:
         """Whether it can be asked to run a cell, or for a probe."""
         return not (self._first.ended or (self._notebook and self._notebook.ended))
 
+    @property
+    def used_seconds(self) -> float:
+        """The processor time that it has used so far, as the kernel says."""
+        return self._warm.used(self._number)[0]
+
     def take_notes(self) -> list[Note]:
         """Return what was noted since the last call, as pairs of kind and detail."""
         taken, self._notes = self._notes, []

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from autograder.model.errors import RunCrashedError, RunEndedError
+from autograder.sandbox import client
 from autograder.sandbox.client import WarmProcess
 from autograder.sandbox.run import AHEAD, Request
 from coursework.engine import values
@@ -107,8 +108,8 @@ LEAVES_A_FILE = "open('/tmp/left', 'w').write('x')"
 LEAVES_A_PROCESS = "import os, time\nif os.fork() == 0: time.sleep(60)"
 
 
-def test_a_run_that_is_kept_serves_again_as_long_as_nothing_is_left_in_it() -> None:
-    """A file, a process, another lesson and new modules each lead to a fresh run; with the process all end."""
+def test_a_run_that_is_kept_serves_again_as_long_as_nothing_is_left_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file, a process, another lesson, new modules and much time lead to a fresh run; with the process all end."""
     with WarmProcess() as warm:
         first = warm.kept_run("trials", "03_attention")
         first.probe(5, cells=["x = 1"]).close()
@@ -125,4 +126,8 @@ def test_a_run_that_is_kept_serves_again_as_long_as_nothing_is_left_in_it() -> N
         warm.add(["tabnanny"])
         newest = warm.kept_run("trials", "04_multi_head_attention")
         assert newest is not other
+        newest.probe(5, cells=["for n in range(10**6): pass"]).close()
+        monkeypatch.setattr(client, "KEPT_SECONDS", 0.01)
+        assert warm.kept_run("trials", "04_multi_head_attention") is not newest
+        newest = warm.kept_run("proofs", "03_attention")
     assert not newest.alive
