@@ -143,7 +143,8 @@ class LineFinder:
         for place, edit in reversed(places.items()):
             others = [each for each in found.edits if (each.first, each.last) != place]
             evidence = tried(combined(found.answer, others).source)
-            known = diagnose(self.oracle, exercise, evidence) if _broken(evidence) <= broken else []
+            new = _broken(evidence) - broken
+            known = [] if new else diagnose(self.oracle, exercise, evidence, most=1)
             named |= {each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known}
             unknown += [] if known else [edit]
         return [*named.values(), *titles(unknown, Cell(found.answer))]

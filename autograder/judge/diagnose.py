@@ -41,9 +41,11 @@ CUT_OFF = "`.detach()`, `.data`, `no_grad`, `requires_grad=False` and NumPy cut 
 
 
 def diagnose(
-    oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence], source: str = ""
+    oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence], source: str = "", most: int = 2
 ) -> list[Mistake]:
     """Return the mistakes that explain all failures: none, one, or a few that act together.
+
+    Of known mistakes, at `most` so many are looked for together: to look for two takes long.
 
     First a call of a function that the exercise excludes, which leaves nothing else to explain; it is named
     as in the `source` of the cell. Then single mistakes, a result of None, and pairs, whose edited answers
@@ -58,7 +60,7 @@ def diagnose(
         hint = exercise.excludes.instead if exercise.excludes else ""
         title = f"`{as_written(min(called), source)}` does the work"
         return [Mistake("library-function", title, hint, ())]
-    search = _Search(oracle, exercise, evidence)
+    search = _Search(oracle, exercise, evidence, most)
     if all(isinstance(item.test_input.operation, ReadEntry) for item in evidence):
         return search.explain_entries()
     loose = replace(search, loosely=True)
@@ -222,6 +224,7 @@ class _Search:
     oracle: Oracle
     exercise: Exercise
     evidence: Sequence[Evidence]
+    most: int  # mistakes that are looked for together
     loosely: bool = False
 
     def explain_all(self, size: int) -> list[Mistake]:
@@ -320,6 +323,8 @@ class _Search:
 
     def _explanations(self, size: int, unexplained: int = 0) -> Iterator[list[Mistake]]:
         """Yield what does all that was seen, or all but some failures that are `unexplained`."""
+        if size > self.most:
+            return
         failures = self._failures()
         passed = [item for item in self.evidence if item.passed]
         forms = [form for mistake in self.exercise.mistakes for form in mistake.forms()]
