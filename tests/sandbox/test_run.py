@@ -126,8 +126,8 @@ def test_a_run_that_is_kept_serves_again_as_long_as_nothing_is_left_in_it(monkey
         warm.add(["tabnanny"])
         newest = warm.kept_run("trials", "04_multi_head_attention")
         assert newest is not other
-        newest.probe(5, cells=["for n in range(10**6): pass"]).close()
-        monkeypatch.setattr(client, "KEPT_SECONDS", 0.01)
+        newest.probe(5, cells=["for n in range(4 * 10**7): pass"]).close()
+        monkeypatch.setattr(client, "KEPT_SECONDS", 0.05)
         assert warm.kept_run("trials", "04_multi_head_attention") is not newest
         newest = warm.kept_run("proofs", "03_attention")
     assert not newest.alive
