@@ -123,8 +123,8 @@ class LineFinder:
     ) -> list[NamedMistake]:
         """Name the mistakes of an answer that is wrong in several places.
 
-        Each place is tried as it is, with the others mended. A NaN or an exception that the answer itself
-        does not give comes from the mends, so then nothing is diagnosed.
+        Each place is tried as it is, with the others mended; what fails most checks comes first. A NaN or an
+        exception that the answer itself does not give comes from the mends, so then nothing is diagnosed.
         """
         named: dict[str, NamedMistake] = {}
         unknown: list[CodeEdit] = []
@@ -139,10 +139,14 @@ class LineFinder:
             ) as runner:
                 return runner.run_once().evidence
 
-        broken = _broken(tried(found.answer))
-        for place, edit in reversed(places.items()):
+        def with_one(edit: CodeEdit) -> list[Evidence]:
+            place = (edit.first, edit.last)
             others = [each for each in found.edits if (each.first, each.last) != place]
-            evidence = tried(combined(found.answer, others).source)
+            return tried(combined(found.answer, others).source)
+
+        broken = _broken(tried(found.answer))
+        alone = [(edit, with_one(edit)) for edit in reversed(places.values())]
+        for edit, evidence in sorted(alone, key=lambda each: sum(item.passed for item in each[1])):
             new = _broken(evidence) - broken
             known = [] if new else diagnose(self.oracle, exercise, evidence, most=1)
             named |= {each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known}

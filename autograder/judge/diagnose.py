@@ -322,7 +322,10 @@ class _Search:
         return [item for item in self.evidence if not item.passed]
 
     def _explanations(self, size: int, unexplained: int = 0) -> Iterator[list[Mistake]]:
-        """Yield what does all that was seen, or all but some failures that are `unexplained`."""
+        """Yield what does all that was seen, or all but some failures that are `unexplained`.
+
+        Of two mistakes, the one that explains more failures alone comes first.
+        """
         if size > self.most:
             return
         failures = self._failures()
@@ -334,7 +337,7 @@ class _Search:
             denied = (item for item in failures[1:] if not self._fits(mistakes, item))
             few = next(islice(denied, unexplained, None), None) is None
             if few and all(self._fits(mistakes, item) for item in passed):
-                yield list(mistakes)
+                yield sorted(mistakes, key=lambda each: -sum(self._fits([each], item) for item in failures))
 
     def _pairs(self, forms: Sequence[Mistake]) -> Iterator[tuple[Mistake, Mistake]]:
         """Yield the pairs that are worth a try: where an exception came, one of the two raises it."""

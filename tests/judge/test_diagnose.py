@@ -233,3 +233,16 @@ def test_an_excluded_function_is_named_as_in_the_cell() -> None:
     assert judge_check(exercise, first.check, seen).message.startswith("`F.instance_norm` is excluded")
     [named] = diagnose(oracle, exercise, [replace(first, got=got, passed=False)], source)
     assert named.title == "`F.instance_norm` does the work"
+
+
+def test_of_two_mistakes_the_one_that_spoils_more_comes_first() -> None:
+    """The first is the headline of a page, and what the student mends first."""
+    lesson = load_lesson(REAL_COURSE, "04_multi_head_attention")
+    oracle, asked = Oracle(lesson, KEY), lesson["multi-head-attention"]
+    mistakes = {each.id: each for each in asked.mistakes}
+    small, large = mistakes["assertion"], mistakes["scaled-by-d-model"]
+    assert [*mistakes].index(small.id) < [*mistakes].index(large.id)
+    assert [each.id for each in diagnose(oracle, asked, evidence(oracle, asked, [small, large]))] == [
+        large.id,
+        small.id,
+    ]
