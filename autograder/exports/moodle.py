@@ -17,6 +17,7 @@ from autograder.model.course import Course
 from autograder.model.errors import CourseError
 from autograder.model.files import zipped
 from autograder.reports.csv_file import csv_text
+from autograder.reports.student_pages import TO_INDEX
 
 GRADE, MAXIMUM = "Grade", "Maximum Grade"
 REQUIRED = ("Identifier", GRADE, "Last modified (grade)")
@@ -68,7 +69,10 @@ def _require_same_maximum(stated: str, scores: LessonScores) -> None:
 
 
 def feedback_zip(course: Course, scores: LessonScores, worksheet: Roster) -> bytes:
-    """Return a zip with the feedback of each student, in the folders that Moodle expects."""
+    """Return a zip with the feedback of each student, in the folders that Moodle expects.
+
+    Its pages don't link to the student's index, which Moodle has no place for.
+    """
     known = worksheet.known(sorted(scores.scores))
     files = {}
     for student, person in known.items():
@@ -76,7 +80,8 @@ def feedback_zip(course: Course, scores: LessonScores, worksheet: Roster) -> byt
         for path in folder.rglob("*"):
             if path.is_file() and path.suffix in SHOWN:
                 inside = path.relative_to(folder).as_posix()
-                files[f"{feedback_folder(person)}/{inside}"] = path.read_bytes()
+                content = path.read_bytes().replace(TO_INDEX.encode(), b"")
+                files[f"{feedback_folder(person)}/{inside}"] = content
     return zipped(files)
 
 

@@ -29,6 +29,7 @@ from autograder.submissions.released import grade_id, is_solution
 from coursework.edits.places import blame
 
 INDEX, NOTEBOOK = "index.html", "notebook.html"
+TO_INDEX = Markup(f'<li><a href="../{INDEX}">All your lessons</a></li>')  # noqa: S704 - our own text
 MOST = 12  # repairs and incidents shown to the student; the rest are counted
 NOTHING_ANSWERED = "No exercise has an answer yet, so there was nothing to grade."
 LEFT_OUT = (Outcome.UNANSWERED, Outcome.MISSING)
@@ -310,7 +311,7 @@ def feedback_page(work: GradedWork) -> str:
         place=words.place,
         stretch=words.STRETCH,
         most=MOST,
-        index="" if work.is_alone else f"../{INDEX}",
+        to_index="" if work.is_alone else TO_INDEX,
         notebook="" if work.is_alone or not report.is_graded else NOTEBOOK,
     )
 
@@ -358,7 +359,7 @@ def notebook_page(work: GradedWork) -> str:
         titles=work.titles,
         cells=cells,
         page=f"{work.report.lesson}.html",
-        index=f"../{INDEX}",
+        to_index=TO_INDEX,
     )
 
 

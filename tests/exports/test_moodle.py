@@ -126,7 +126,10 @@ def test_every_page_reaches_its_student(with_feedback: Course, scores: ClassScor
     }  # fmt: skip
     assert not any("secret" in name for _, _, name in found)
     page = with_feedback.feedback_page("ada", LESSON).read_text(encoding="utf-8")
-    assert found[9001, "assignfeedback_file", f"{LESSON}.html"] == page
+    link = '<li><a href="../index.html">All your lessons</a></li>'
+    assert link in page, "Moodle has no place for the page that it leads to"
+    assert found[9001, "assignfeedback_file", f"{LESSON}.html"] == page.replace(link, "")
+    assert not [name for name, text in found.items() if "../index.html" in text]
     assert feedback_zip(with_feedback, scores.lessons[0], _worksheet(tmp_path)) == content
 
 
