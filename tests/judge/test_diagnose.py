@@ -68,7 +68,10 @@ def test_code_of_another_hand_is_diagnosed(
     ("name", "exercise", "changes"),
     [
         ("04_multi_head_attention", "multi-head-attention", ("self.dropout(weights)", "F.dropout(weights, 0.3)")),
-        ("06_decoder", "decoder", ("self.position(x)", "F.dropout(self.position(x), 0.1)")),
+        pytest.param(
+            "06_decoder", "decoder", ("self.position(x)", "F.dropout(self.position(x), 0.1)"),
+            marks=pytest.mark.full("another lesson", seconds=10),
+        ),
     ],
 )
 def test_an_answer_that_is_random_in_eval_mode_is_named_as_that(

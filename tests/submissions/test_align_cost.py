@@ -43,10 +43,13 @@ COSTLY: dict[str, list[str]] = {
 
 
 ALSO = pytest.mark.full("the same cells once more", seconds=1)
+DEAR = pytest.mark.full("half of what all the others cost", seconds=5)
 
 
 @pytest.mark.parametrize("grade_id", [None, pytest.param("softmax", marks=ALSO)])
-@pytest.mark.parametrize("name", COSTLY)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=DEAR) if name == "dense cells" else name for name in COSTLY]
+)
 def test_aligning_costs_bounded_time(name: str, grade_id: str | None, tmp_path: Path) -> None:
     """As cells of the student's own and as copies of an exercise's cell."""
     about = {"nbgrader": {"grade_id": grade_id}} if grade_id else {}

@@ -399,7 +399,13 @@ def test_the_same_file_again_costs_no_attempt(course: Course, exchange: Path, su
     assert look(exchange, most=2).graded == [("ada", 4)]
 
 
-@pytest.mark.parametrize("kind", ["link", "hard link", "pipe", "folder", "too large"])
+ALSO = pytest.mark.full("another kind of file", seconds=5)
+
+
+@pytest.mark.parametrize(
+    "kind", ["link", pytest.param("hard link", marks=ALSO), pytest.param("pipe", marks=ALSO),
+             pytest.param("folder", marks=ALSO), "too large"],
+)  # fmt: skip
 def test_what_is_no_plain_file_is_refused_and_not_read(
     course: Course, exchange: Path, submit: Submit, look: Look, tmp_path: Path, kind: str
 ) -> None:
