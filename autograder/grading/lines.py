@@ -151,7 +151,8 @@ class LineFinder:
             known = [] if new else diagnose(self.oracle, exercise, evidence, most=1)
             named |= {each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known}
             unknown += [] if known else [edit]
-        return [*named.values(), *titles(unknown, Cell(found.answer))]
+            named |= {each.id: each for each in titles(unknown, Cell(found.answer), even_vague=True)}
+        return [*named.values()]
 
     def find(
         self,

@@ -78,17 +78,19 @@ TITLES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"the (\w+) in another order", "The {part} are in the wrong order", ORDER),
     (r"other (brackets|letters)", "The {part} are wrong", VALUE),
     (r"something is missing.*", "A step is missing", STEPS),
+    (r"something more", "Something is missing", STEPS),
+    (r"something less", "Something is too much", STEPS),
 )
 
 
-def titles(edits: Iterable[CodeEdit], cell: Cell) -> list[NamedMistake]:
+def titles(edits: Iterable[CodeEdit], cell: Cell, *, even_vague: bool = False) -> list[NamedMistake]:
     """Return the mistakes that changes of a cell stand for, each once, with its places in its title.
 
-    A kind of change that says too little stands for none.
+    A kind of change that says too little stands for none, unless `even_vague` asks for it.
     """
     places: dict[tuple[str, str, str], dict[str, None]] = {}
     for edit in edits:
-        if found := _mistake(edit, cell):
+        if (even_vague or edit.what not in VAGUE) and (found := _mistake(edit, cell)):
             places.setdefault(found, {})[Told(edit.first, edit.last, "", edit.what).place] = None
     named = []
     for (mistake, said, hint), (*others, last) in places.items():
@@ -99,8 +101,6 @@ def titles(edits: Iterable[CodeEdit], cell: Cell) -> list[NamedMistake]:
 
 def _mistake(edit: CodeEdit, cell: Cell) -> tuple[str, str, str] | None:
     """Return the id, the words and the hint of the mistake that one change stands for."""
-    if edit.what in VAGUE:
-        return None
     call = _call_around(edit, cell)
     for pattern, words, hint in TITLES:
         if found := re.fullmatch(pattern, edit.what):

@@ -158,11 +158,18 @@ def test_parts_of_a_right_answer_in_the_students_own_form_are_tried(grader: Grad
 
 
 def test_several_mistakes_are_named_each_with_the_others_mended(grader: Grader, hand_in: HandIn) -> None:
-    """One of these is known, and nothing names it while the other is there as well. It comes first."""
+    """One of these is known, and nothing names it while the other is there, which spoils more."""
     wrong = "def softmax(x, dim=-1):\n    e = torch.exp(x - x.amax(dim, True))\n    e = e + 1\n    return e / e.sum(-1, True)\n"
     done = grader.grade(LESSON, hand_in(LESSON, softmax=wrong), lines=True).report.exercise("softmax")
     assert [each.first for each in done.lines or ()] == [3, 4]
-    assert [each.id for each in done.misconceptions] == ["sum-over-last", "change-without-the-statement"]
+    assert [each.id for each in done.misconceptions] == ["change-without-the-statement", "sum-over-last"]
+
+
+def test_of_several_mistakes_one_that_has_only_a_place_is_named_by_it(grader: Grader, hand_in: HandIn) -> None:
+    """A smaller one would be the headline otherwise, as if it were all."""
+    wrong = "def softmax(x, dim=0):\n    e = torch.exp(x / x.std(dim, keepdim=True))\n    return e / e.sum(dim, True)\n"
+    done = grader.grade(LESSON, hand_in(LESSON, softmax=wrong), lines=True).report.exercise("softmax")
+    assert [each.title for each in done.misconceptions] == ["The expression is wrong (line 2)", "`dim` does not default to −1"]
 
 
 def test_right_answers_and_scores_are_left_alone(grader: Grader, hand_in: HandIn) -> None:
