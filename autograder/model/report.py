@@ -84,7 +84,7 @@ class NamedMistake(Document):
     @property
     def label(self) -> str:
         """What kind of mistake it is, as a heading."""
-        if self.id.startswith(BY_CHANGE):
+        if self.by_search or self.id.startswith(BY_CHANGE):
             return "What is wrong"
         return "Excluded in this exercise" if self.id in EXCLUDED else "Known mistake"
 

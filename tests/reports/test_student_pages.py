@@ -116,12 +116,13 @@ def test_the_list_says_in_one_line_what_is_wrong(message: str, shown: str) -> No
         (["a"], "Your results match a known mistake"),
         (["a", "b"], "Your results match these known mistakes, combined"),
         (["a", f"{BY_CHANGE}b"], "What is wrong"),
+        (["by-search"], "What is wrong"),
         (["not-allowed"], "Excluded in this exercise"),
     ],
 )
 def test_only_known_mistakes_are_said_to_match(ids: list[str], said: str) -> None:
-    """What the search named by a change is no entry of the catalogue."""
-    named = [NamedMistake(id=name, title=f"Title of {name}") for name in ids]
+    """What the search named by a change is no entry of the catalogue, and what it found is part of the answer."""
+    named = [NamedMistake(id=name, title=f"Title of {name}", by_search=name == "by-search") for name in ids]
     page = text(feedback_page(work(report([done("softmax", Outcome.FAILED, 0, misconceptions=named)]))))
     assert f"{said} Title of {ids[0]}" in page
 
