@@ -70,6 +70,8 @@ def column_titles(course: Course, scores: ClassScores, roster: Roster) -> dict[s
         said = {course.lesson(name): column for name, column in columns.items()}
     except CourseError as problem:
         raise SettingsError(f"{SETTING} in {CONFIG}: {problem}") from problem
+    if len(said) < len(columns):
+        raise SettingsError(f"{SETTING} in {CONFIG} names a lesson twice: {', '.join(columns)}")
     titles = {name: said.get(name) or _found(course, name, roster.headings) for name in names}
     for lesson, title in titles.items():
         if lesson in said and roster.headings and title not in roster.headings:

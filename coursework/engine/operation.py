@@ -36,6 +36,7 @@ class Fault(StrEnum):
     NOT_A_PARAMETER = "not a parameter"
     EXCHANGED = "exchanged"
     OTHER_SHAPE = "other shape"
+    OUTPUT_SHAPE = "output shape"
     NOT_A_MODULE = "not a module"
     NOT_A_TENSOR = "not a tensor"
     NOT_THREE_DIMENSIONS = "not three dimensions"

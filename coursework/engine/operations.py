@@ -110,14 +110,14 @@ def backpropagate(output: Any, cotangent: torch.Tensor | None) -> None:
 
     From an output that is cut off, or not a tensor, no gradient reaches anything. The output is weighted and
     summed, which gives the same gradients: to take a cotangent as it is, torch imports 34 MB that every fork
-    would copy.
+    would copy. Raises StructureError for an output of another shape: torch's error would pass for the
+    answer's.
     """
     if not isinstance(output, torch.Tensor) or not output.requires_grad:
         return
-    if cotangent is not None and output.shape == cotangent.shape:
-        torch.autograd.backward((output * cotangent).sum())
-    else:
-        torch.autograd.backward(output, cotangent)
+    if output.numel() != 1 if cotangent is None else output.shape != cotangent.shape:
+        raise StructureError(Fault.OUTPUT_SHAPE, detail=str(tuple(output.shape)))
+    torch.autograd.backward(output if cotangent is None else (output * cotangent).sum())
 
 
 @dataclass(frozen=True)

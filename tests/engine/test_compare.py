@@ -85,6 +85,14 @@ def test_dimensions_are_swapped_only_if_the_numbers_are(got: torch.Tensor, said:
     assert found.text == f"The result has {said}."
 
 
+def test_of_equal_numbers_only_the_sizes_are_swapped() -> None:
+    """They fit in any order, and a mask may be all ones."""
+    found = difference(torch.ones(2, 3), torch.ones(3, 2))
+    assert found is not None
+    assert found.text == "The result has the sizes of dimensions 0 and 1 swapped."
+    assert difference(torch.ones(0, 3), torch.ones(3, 0)) is not None
+
+
 @pytest.mark.parametrize(
     ("got", "want", "said"),
     [

@@ -94,6 +94,9 @@ def test_the_configuration_names_lessons_as_commands_do(course: Course) -> None:
     config.write_text(before + '\nc.CanvasExport.columns = {"03_tny": "Looking back (5)"}\n')
     with pytest.raises(CourseError, match=r"c\.CanvasExport\.columns in nbgrader_config\.py: no lesson '03_tny'"):
         _titles(course, "Lesson 3 (1)", "Looking back (5)", lessons=(LESSON,))
+    config.write_text(before + f'\nc.CanvasExport.columns = {{"03": "A (1)", "{LESSON}": "B (2)"}}\n')
+    with pytest.raises(CourseError, match="names a lesson twice"):
+        _titles(course, "A (1)", "B (2)", lessons=(LESSON,))
 
 
 def test_the_scores_are_in_the_rosters_column(graded: Course, scores: ClassScores, tmp_path: Path) -> None:

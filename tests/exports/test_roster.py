@@ -98,6 +98,11 @@ def test_a_row_that_would_become_another_persons_is_refused(tmp_path: Path, rows
         _read(tmp_path, "username,name,email\n" + rows)
 
 
+def test_an_id_number_may_hold_a_slash(tmp_path: Path) -> None:
+    """Only Moodle's German word makes a roster a German one."""
+    assert [each.number for each in _read(tmp_path, "login,ID number\nada,CS/B123\n").people] == ["CS/B123"]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
