@@ -307,7 +307,7 @@
   Reveal.initialize({
     width: 1280, height: 720, margin: 0, minScale: 0.2, maxScale: 3, center: false,
     pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, hash: true, slideNumber: "c/t", navigationMode: "linear", progress: false, transition: "none", help: false,
-    keyboard: { 32: ahead, 34: ahead, 39: ahead, 40: ahead, 33: back, 37: back, 38: back, 67: toggleCode, 78: () => togglePanel("notes"), 80: () => { location.search = "print-pdf"; }, 83: openSpeaker, 191: null },  // not black at a slash
+    keyboard: { 32: ahead, 34: ahead, 39: ahead, 40: ahead, 33: back, 37: back, 38: back, 36: () => Reveal.slide(0, 0), 67: toggleCode, 78: () => togglePanel("notes"), 80: () => { location.search = "print-pdf"; }, 83: openSpeaker, 191: null },  // not black at a slash
     keyboardCondition: () => document.activeElement.tagName !== "SUMMARY",
   }).then(() => { fit(Reveal.getCurrentSlide()); showNotes(); });
   Reveal.on("slidechanged", () => {

@@ -285,6 +285,17 @@ class TestDeck:
             seen.add(deck.evaluate(place))
         assert seen == set(range(deck.evaluate("Reveal.getSlides().length")))
 
+    def test_home_in_the_overview_leads_to_the_first_slide(self, deck: Page) -> None:
+        """To its first row too, wherever in its column the slide before was."""
+        deck.evaluate("Reveal.slide(0, 1)")
+        assert deck.evaluate("Reveal.getIndices().v") == 1
+        deck.keyboard.press("o")
+        deck.wait_for_function("Reveal.isOverview()")
+        deck.keyboard.press("Home")
+        assert deck.evaluate("Reveal.isFirstSlide()")
+        deck.keyboard.press("o")
+        deck.wait_for_function("!Reveal.isOverview()")
+
     def test_the_speaker_window_closes_with_the_deck(self, browser: Browser, tmp_path: Path) -> None:
         """A deck that is loaded again could not reach it; `s` opens another one."""
         page, _ = opened(browser, slides.write_slides(COURSE, LESSON, tmp_path))
