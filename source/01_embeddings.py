@@ -62,7 +62,7 @@ plots.use_style()
 # %% [markdown] slide="slide"
 # ## What an embedding is for
 #
-# Here is a real language model, SmolLM2, with 135 million trained weights. It cuts a text into *tokens*, words or pieces of words, and looks up a vector for each of them in a table. First it answers with the table as it was trained. Then the rows are **shuffled**, so that nearly every token gets the vector of another. (`↵` stands for a line break.)
+# Here is a real language model, SmolLM2, with 135 million trained weights. It cuts a text into *tokens*, words or pieces of words, and looks up a vector for each of them in a table. First it answers with the table as it was trained. Then the rows are **shuffled**, so that nearly every token gets the vector of another (`↵` stands for a line break).
 
 # %% demo
 from coursework.smollm import write
@@ -711,7 +711,9 @@ for word in ("king", "cat", "monday", "milk", "apple", "good", "up"):
     print(f"{word:7}", "  ".join(neighbours(table[word], without=[word])))
 
 # %% [markdown]
-# The lists mix other forms of the same word, words of the same kind, and words from the same scene. Most neighbours of *apple* belong to a computer company, because that is what people wrote about. Opposites are close, too: *bad* is among the nearest to *good*, and *down* among the nearest to *up*, because they occur in the same contexts. (`##` marks a piece that continues a word.)
+# The lists mix other forms of the same word, words of the same kind, and words from the same scene. Most neighbours of *apple* belong to a computer company, because that is what people wrote about. Opposites are close, too: *bad* is among the nearest to *good*, and *down* among the nearest to *up*, because they occur in the same contexts.
+#
+# (`##` marks a piece that continues a word.)
 
 # %% [markdown]
 # ### King − man + woman
@@ -1033,13 +1035,13 @@ except smollm.NotInstalledError as problem:
     print(problem)
 
 # %% [markdown]
-# Common words are one token, *unbelievable* is two, and each digit is a token of its own. The merges start from bytes, not letters, so even an emoji can be spelt: the last token is a space and the four bytes of 🙂. Your `nearest` looks through all 49,152 rows: the neighbours of *seven* are other numbers. Around *cat* and *king*, most are spellings of the same word, because a capital letter or a space in front makes another token. But *dog*, *queen* and *emperor* are near, too.
+# Common words are one token, *unbelievable* is two, and each digit is a token of its own. The merges start from bytes, not letters, so even an emoji can be spelt: the last token is a space and the four bytes of 🙂. The other lines show the **nearest tokens** that your `nearest` finds among all 49,152: for *seven*, other numbers; for *cat* and *king*, mostly spellings of the same word, but also *dog*, *queen* and *emperor*. A capital letter or a space in front makes another token.
 #
 # **Predict, then reveal.** The paper multiplies embeddings by $\sqrt{d_{\text{model}}}$, and so does your `TokenEmbedding`. SmolLM2 was trained without this factor, which is 24 here. What happens if you put it in?
 #
 # <details><summary>Answer</summary>
 #
-# The model writes one line break after another. Its layers *add* to the embedding (lesson 5), and what they add is now small beside a vector that is 24 times too long. The factor is neither right nor wrong in itself. It has to be the one that the other weights were trained with.
+# The model writes one line break (`↵`) after another. Its layers *add* to the embedding (lesson 5), and what they add is now small beside a vector that is 24 times too long. The factor is neither right nor wrong in itself. It has to be the one that the other weights were trained with.
 #
 # </details>
 

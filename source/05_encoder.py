@@ -939,7 +939,7 @@ for name, layers in outputs.items():
     print(f"{name:17}", *(f"{x.grad.norm():.4f}" for x in layers))
 
 # %% [markdown]
-# Read the rows from right to left, the way the gradient travels. With residual connections most of it arrives at layer 0: it loses about a fifth on its way from layer 7. Without them most of it is lost, here almost nine tenths. What arrives is of little use, because the tokens can't be told apart. (With other random weights, the first row loses up to a third, and the second row more than half.)
+# Read the rows from right to left, the way the gradient travels. With residual connections most of it arrives at layer 0: it loses about a fifth on its way from layer 7. Without them **most of it is lost**, here almost nine tenths. What arrives is of little use, because the tokens can't be told apart. (With other random weights, the first row loses up to a third, and the second row more than half.)
 
 # %% [markdown] slide="subslide"
 # **Predict, then reveal.** Two encoders of four layers, one without residual connections, learn for 150 steps to reverse a sequence of eight random tokens. Guessing is right 1 time in 16 (0.06). How far does each get?

@@ -77,6 +77,8 @@ print(note)
 # ## What a head can be for
 #
 # SmolLM2, a real language model with 270 heads, continues a text of made-up names that repeats itself. Then eight heads are silenced (each passes on only its average output), and it can no longer look up what came next the first time. At the end of this lesson you will find these eight.
+#
+# (`↵` stands for a line break.)
 
 # %% demo
 from coursework.smollm import silence, write
@@ -332,7 +334,7 @@ faint = 1 / 6 + 0.02 * (torch.eye(6) - 1 / 6)
 attention_plots.scales({"one key gets 0.92": sharp, "all keys get 0.16 to 0.18": faint});
 
 # %% [markdown]
-# Both rows show the same two heads. With colours stretched to each head's largest weight (top), both look equally sharp, but on the scale from 0 to 1 the right head turns out to attend to all keys almost equally.
+# Both rows show the same two heads. With colours stretched from each head's smallest weight to its largest (top), both look equally sharp, but on the scale from 0 to 1 the right one turns out to attend to all keys almost equally.
 
 # %% [markdown]
 # ### Exercise 2: `plot_attention` (3 points)
@@ -434,8 +436,16 @@ attention_plots.grid(maps["cross"], words, digits, draw=plot_attention, title="c
 # </details>
 
 # %% demo
-attention_plots.grid(maps["encoder"], digits, digits, draw=plot_attention, title="encoder self-attention")
 attention_plots.grid(maps["decoder"], words, words, draw=plot_attention, title="decoder self-attention");
+
+# %% [markdown]
+# Every map is blank above the diagonal, and in each, row 0 is a single 1 at `<sos>`.
+
+# %% demo
+attention_plots.grid(maps["encoder"], digits, digits, draw=plot_attention, title="encoder self-attention");
+
+# %% [markdown]
+# The encoder has no causal mask. Its maps have weight on both sides of the diagonal: digits attend to later ones, too.
 
 # %% [markdown]
 # ## All heads at once: bertviz
@@ -627,7 +637,7 @@ ax = plots.panel(8.8, 4.6)
 plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
-# The head with the highest score (framed) gives almost all of its weight to the previous token, and its map confirms it. Clark et al. found such heads in BERT as well.
+# The head with the highest score gives almost all of its weight to the previous token: in its map, the dark cells lie just below the diagonal. Clark et al. found such heads in BERT as well.
 #
 # Is there a head that links **the same word across the two sentences**? The score is the mean weight from one occurrence of a word to the other, in both directions, over all words that occur once in each sentence.
 
@@ -726,12 +736,17 @@ check("attention-entropy")
 # %% demo
 entropy = attention_entropy(attentions)  # (L, H, S)
 even = math.log(len(tokens))
-attention_plots.by_layer(entropy.mean(dim=-1), "mean entropy (nats)", limit=even, name="equal: ln S")
+attention_plots.by_layer(entropy.mean(dim=-1), "mean entropy (nats)", limit=even, name="equal: ln S");
+
+# %% [markdown]
+# Each dot is a head. Layer 0 is broad, as Clark et al. found (section 3.3), but so is layer 5.
+
+# %% demo
 special = [place for place, token in enumerate(tokens) if token in ("[CLS]", "[SEP]")]
 attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "weight on [CLS] and [SEP]");
 
 # %% [markdown]
-# Each dot is a head, and the line connects the means of the layers. Two findings of Clark et al. (sections 3.2 and 3.3) hold here, roughly: layer 0 is broad (but so is layer 5), and in layers 1 to 4 more than half of the weight goes to the special tokens. A head that gives all its weight to one of them has an entropy of 0, so low entropy doesn't mean that it carries information.
+# In layers 1 to 4, more than half of the weight goes to the special tokens, much as Clark et al. found (section 3.2). A head that gives all its weight to one of them has an entropy of 0, so low entropy doesn't mean that it carries information.
 
 # %% [markdown]
 # ## Through several layers: rollout
@@ -1002,7 +1017,7 @@ attention_plots.ablation([(kind, spread, left) for kind, _, _, spread, left in r
                          exact(speller, test[:100]));
 
 # %% [markdown]
-# Each dot is a head. If a sharp map meant an important head, the dots would rise from left to right, but nearly all heads, sharp or not, can be silenced at little cost. The one that the model needs most is a broad head of the encoder: without it, only about two thirds of the numbers come out right. The next is the sharpest of all, in the decoder.
+# Each dot is a head. Nearly all, sharp or not, can be silenced at little cost. The one that the model needs most is a broad head of the encoder: without it, only about two thirds of the numbers come out right. The sharpest of all, in the decoder, comes **only second**. If a sharp map always meant an important head, the dots would rise all the way from left to right.
 
 # %% demo
 print("silenced                 exactly right   lowest of its single heads")

@@ -158,6 +158,41 @@ def test_no_slide_of_words_points_at_what_is_elsewhere(lesson: str) -> None:
     assert found == []
 
 
+def slides_of(lesson: str) -> list[str]:
+    """Return the code and words of each slide of a lesson's text, without the notes."""
+    text, notebook, folder = solved_lesson(COURSE, lesson)
+    for about, cell in zip(text.cells, notebook.cells, strict=True):
+        cell.source = about.text if about.kind.is_markdown else cell.source
+    found: list[str] = []
+    for cell in slide_notebook(text, notebook, folder).cells:
+        kind = cell.metadata.get("slideshow", {}).get("slide_type", "")
+        if kind in ("slide", "subslide"):
+            found.append("")
+        if found and kind not in ("notes", "skip"):
+            found[-1] += cell.source + "\n"
+    return found
+
+
+SAID = [
+    ("01_embeddings", '"rows shuffled"', "`↵`"),
+    ("01_embeddings", "neighbours(table[word]", "`##` marks"),
+    ("01_embeddings", "nearest(model.table, row, 8)", "**nearest tokens**"),
+    ("05_encoder", "x.grad.norm()", "almost nine tenths"),
+    ("08_attention_visualisation", '"without eight"', "`↵`"),
+    ("08_attention_visualisation", 'title="decoder self-attention"', "blank above the diagonal"),
+    ("08_attention_visualisation", 'title="encoder self-attention"', "both sides of the diagonal"),
+    ("08_attention_visualisation", '"mean entropy (nats)"', "Layer 0 is broad"),
+    ("08_attention_visualisation", '"weight on [CLS] and [SEP]"', "In layers 1 to 4"),
+    ("08_attention_visualisation", "attention_plots.ablation(", "a broad head of the encoder"),
+]
+
+
+@pytest.mark.parametrize(("lesson", "shown", "says"), SAID)
+def test_a_slide_says_what_its_output_shows(lesson: str, shown: str, says: str) -> None:
+    """What a room needs to read an output is on its slide, not only in the notes."""
+    assert any(shown in slide and says in slide for slide in slides_of(lesson))
+
+
 @pytest.mark.parametrize("lesson", COURSE.lessons())
 def test_no_slide_speaks_about_controls_that_are_not_there(lesson: str) -> None:
     """Neither do the speaker notes."""
