@@ -91,14 +91,16 @@ def group(exercise: ExerciseReport) -> ExerciseGroup:
 class ExerciseView:
     """One exercise of a page.
 
-    `answer` is inert HTML, empty if there is none, and `blame` says in which of its lines a change would mend
-    it. `in_short` is the first sentence about what is wrong, in one line without quoted code. `drawings` are
-    two of the example, the student's result and the right one, if they differ.
+    `scored_by_hand` tells that the instructor changed the score that the checks gave. `answer` is inert HTML,
+    empty if there is none, and `blame` says in which of its lines a change would mend it. `in_short` is the
+    first sentence about what is wrong, in one line without quoted code. `drawings` are two of the example, the
+    student's result and the right one, if they differ.
     """
 
     report: ExerciseReport
     title: str
     comment: Markup
+    scored_by_hand: bool
     is_written: bool
     answer: Markup
     wording: words.Wording
@@ -195,6 +197,7 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         lines = blamed or raised  # the message names the line that raised
         where = where or (RAISED_HERE if raised and not is_written else "")
         answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
+    scored = changes(work.history[-1].attempt.report, work.report) if work.history else []
     in_short = _QUOTED_CODE.sub("", words.first_message(report)).partition(". ")[0].removesuffix(".")
     if len(in_short) > ONE_LINE:
         in_short = in_short[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
@@ -205,6 +208,7 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         report=report,
         title=work.titles.exercise(report.id),
         comment=prose_html(work.comments.get(report.id, "")),
+        scored_by_hand=any(each.exercise == report.id and each.before is not None for each in scored),
         is_written=is_written,
         answer=answer,
         wording=words.wording(report),

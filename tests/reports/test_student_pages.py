@@ -1,7 +1,7 @@
 """A student's pages say what was earned, what is wrong, what to do now and what changed, and stay inert."""
 
-
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -151,6 +151,14 @@ def test_everything_earned_leaves_nothing_to_do() -> None:
     """Once the written answer is graded too."""
     full = PERFECT.with_scores({"why": 2.0})
     assert "Nothing: you have earned all there was to earn." in text(feedback_page(work(full)))
+
+
+def test_a_score_that_was_given_by_hand_is_told_as_that() -> None:
+    """What the checks found stands beside it. An answer that is always graded by hand needs no such word."""
+    told = "Your instructor gave this score by hand."
+    made = MIDDLING.with_scores({"softmax": 1.25, "why": 2.0})
+    assert text(feedback_page(replace(work(MIDDLING), report=made))).count(told) == 1
+    assert told not in text(feedback_page(work(MIDDLING)))
 
 
 def test_extra_credit_is_no_less_than_full_points() -> None:
