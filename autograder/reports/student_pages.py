@@ -93,8 +93,8 @@ class ExerciseView:
 
     `scored_by_hand` tells that the instructor changed the score that the checks gave. `answer` is inert HTML,
     empty if there is none, and `blame` says in which of its lines a change would mend it. `in_short` is the
-    first sentence about what is wrong, in one line without quoted code. `drawings` are two of the example, the
-    student's result and the right one, if they differ.
+    first sentence about what is wrong, in one line without quoted code. `drawings` are the student's result
+    and the right one of the example, if they differ.
     """
 
     report: ExerciseReport
