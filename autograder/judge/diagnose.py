@@ -36,6 +36,7 @@ DROPS = "Does an `F.dropout` lack `training=self.training`?"
 NOT_THROUGH = "No gradient gets through"
 NOT_RAISED = "Look at the arguments first, and raise the exception yourself before anything else fails."
 NOTHING = re.compile("(?P<title>The result is None; [^.]+)|Your code gives None|should return .+, not None")
+OTHER_TYPE = re.compile("The result is an? [^;.]+; an? [^;.]+ was expected")
 FORGOTTEN = "Is there a `return`?"
 CUT_OFF = "`.detach()`, `.data`, `no_grad`, `requires_grad=False` and NumPy cut off the gradient."
 
@@ -50,8 +51,8 @@ def diagnose(
     First a call of a function that the exercise excludes, which leaves nothing else to explain; it is named
     as in the `source` of the cell. Then single mistakes, a result of None, and pairs, whose edited answers
     behave exactly as the student's on every check; then results of chance, missing exceptions, lost
-    gradients, and wrong forms, alone or with one mistake besides; then mistakes and pairs that explain
-    nearly all.
+    gradients, and wrong forms, alone or with one mistake besides, or a type that is not read; then mistakes
+    and pairs that explain nearly all.
     """
     failures = [item for item in evidence if not item.passed]
     if not failures:
@@ -73,6 +74,7 @@ def diagnose(
         or loose.explain_missed()
         or search.explain_lost_gradients()
         or search.explain_forms()
+        or search.explain_type()
         or search.explain_nearly_all()
     )
 
@@ -405,6 +407,12 @@ class _Search:
             if rest := search.explain_all(1):
                 return found + rest
         return []
+
+    def explain_type(self) -> list[Mistake]:
+        """Name a result of another type, if every check that fails does so for that."""
+        said = [OTHER_TYPE.search(self._said(item)) for item in self._failures()]
+        titles = {found[0] if found else "" for found in said}
+        return [FormFix(None, "type", title).mistake for title in titles if len(titles) == 1 and title]
 
     def _put_right(self) -> tuple[FormFix, list[Evidence]] | None:
         """Put the form of all results right that are wrong in the first way that occurs."""

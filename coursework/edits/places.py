@@ -58,7 +58,7 @@ class Place:
 
     @property
     def is_gap(self) -> bool:
-        """Whether something is missing between the first line and the last."""
+        """Whether something is missing between the first line and the last, or after one at the end."""
         return self.what.startswith(MISSING)
 
     @property
@@ -68,7 +68,9 @@ class Place:
 
     @property
     def place(self) -> str:
-        """What the place is called: "line 3", "lines 3 to 5", "between lines 3 and 4"."""
+        """What the place is called: "line 3", "lines 3 to 5", "between lines 3 and 4", "after line 6"."""
+        if self.is_gap and self.first == self.last:
+            return f"after line {self.first}"
         if self.is_gap:
             return f"between lines {self.first} and {self.last}"
         return spoken(self.first, self.last)
@@ -157,8 +159,10 @@ def _all_wrong(edits: Sequence[CodeEdit], lines: Sequence[str]) -> list[Told]:
 
 
 def _told(edit: CodeEdit, what: str, lines: Sequence[str]) -> Told:
-    text = "\n".join(lines[edit.first - 1 : edit.last])
-    return Told(edit.first, edit.last, text[:LONGEST], what)
+    at_the_end = edit.what == MISSING and not "".join(lines[edit.first :]).strip()
+    last = edit.first if at_the_end else edit.last
+    text = "\n".join(lines[edit.first - 1 : last])
+    return Told(edit.first, last, text[:LONGEST], what)
 
 
 def spoken(first: int, last: int) -> str:

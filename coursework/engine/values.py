@@ -22,7 +22,8 @@ MAX_JSON = 2**20  # bytes; a right answer takes 6 kilobytes at most
 MAX_BLOB = 8 * 2**20  # bytes; a right answer takes 0.9 megabytes at most
 HEADER = 200  # bytes at most that a tensor's entry takes in the header of the blob
 MAX_DEPTH = 12
-MAX_ITEMS = 5_000
+MAX_ITEMS = 5_000  # of a value
+MAX_MESSAGE = 4 * MAX_ITEMS  # that a value of too many items leaves room for what else is told
 MAX_TEXT = 20_000
 NON_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 FLOATS = (torch.float32, torch.float64, torch.float16, torch.bfloat16)
@@ -51,16 +52,17 @@ class Opaque:
 
 
 class Encoder:
-    """Turns a value into JSON, and collects its tensors, which are numbered, in `tensors`."""
+    """Turns a value into JSON of some `items` at most, and collects its numbered tensors in `tensors`."""
 
-    def __init__(self, tensors: dict[str, torch.Tensor] | None = None) -> None:
+    def __init__(self, tensors: dict[str, torch.Tensor] | None = None, items: int = MAX_ITEMS) -> None:
         self.tensors = {} if tensors is None else tensors
+        self._most = items
         self._items = self._bytes = 0
 
     def encode(self, value: Any, depth: int = 0) -> Any:
         """Return a value as JSON."""
         self._items += 1
-        if depth > MAX_DEPTH or self._items > MAX_ITEMS:
+        if depth > MAX_DEPTH or self._items > self._most:
             return {"$opaque": [type(value).__name__, "too deep or too long to send"]}
         if isinstance(value, torch.Tensor):
             return self._tensor(value)
@@ -122,7 +124,7 @@ def pack(message: Any) -> bytes:
 
     Other values become Opaque. Raises WireError if the frame would be too large.
     """
-    encoder = Encoder()
+    encoder = Encoder(items=MAX_MESSAGE)
     text = json.dumps(encoder.encode(message)).encode()
     blob = _serialized(encoder.tensors) if encoder.tensors else b""
     if len(text) > MAX_JSON or len(blob) > MAX_BLOB:

@@ -80,10 +80,11 @@ UNFINISHED = "raise NotImplementedError"
 NOT_WRITTEN = "{place} cannot be written: {problem}. Hand in {file} itself, as you saved it."
 
 
-def hand_in() -> None:
+def hand_in(*_: object) -> None:
     """Check the saved notebook, copy it to the folder `hand_in` beside the lesson's folder, and say so.
 
-    What is missing or changed is told, and so is what is not answered, or not right on the public examples.
+    It is always this notebook: a lesson's name is not needed, and changes nothing. What is missing or changed
+    is told, and so is what is not answered, or not right on the public examples.
     """
     names = sys._getframe(1).f_globals
     file = notebook_file(names)

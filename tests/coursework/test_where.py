@@ -83,8 +83,8 @@ def either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
         (
             "def causal_mask(size):\n    mask = torch.ones(size, size).tril().bool()\n    print(mask)\n",
             "causal-mask",
-            "Something is missing between lines 3 and 4.",
-            [3, 4],
+            "Something is missing after line 3.",
+            [3],
         ),
         (RIGHT.replace("return ", ""), "softmax", "Every example passes with a return in line 3.", [3]),
         (RIGHT.replace("e.sum", "x.sum"), "softmax", "Every example passes with another variable in line 3.", [3]),

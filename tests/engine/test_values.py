@@ -52,6 +52,14 @@ def test_tensors_arrive_bit_for_bit(dtype: torch.dtype) -> None:
     assert got["x"][1][0].dtype is dtype
 
 
+def test_a_value_of_too_many_items_leaves_room_for_what_else_is_told() -> None:
+    """A mask as a list of lists is a wrong type, and its process has not died."""
+    got = through({"value": values.plain([[True] * 300] * 300), "raised": None, "changed": ["0"]})
+    assert isinstance(got, dict)
+    assert (got["raised"], got["changed"]) == (None, ["0"])
+    assert len(got["value"]) == 300
+
+
 def test_numbers_of_numpy_arrive_as_numbers() -> None:
     """Whole ones as ints, others as floats, wherever they are."""
     got = through({"n": np.int64(9), "x": [np.float32(0.5), np.float64(np.inf)]})

@@ -15,6 +15,7 @@ from autograder.grading.grader import Grader
 from autograder.judge.diagnose import _with_gradients, diagnose, fix_form
 from autograder.judge.oracle import Oracle, judge_check
 from autograder.lessons.loading import load_lesson
+from autograder.model.report import Outcome
 from coursework.engine.compare import difference
 from coursework.engine.describe import Comparison
 from coursework.engine.operations import AskEach, FunctionGradients, ModuleGradients
@@ -249,3 +250,21 @@ def test_of_two_mistakes_the_one_that_spoils_more_comes_first() -> None:
         large.id,
         small.id,
     ]
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("return [[j <= i for j in range(size)] for i in range(size)]", "list"),
+        ("import numpy as np\n    return np.tril(np.ones((size, size), dtype=bool))", "NumPy array"),
+        ("import numpy as np\n    m = np.tril(np.ones((size, size)))\n    return m == 1", "NumPy array"),
+    ],
+)
+def test_a_result_of_another_type_is_named_as_that(body: str, kind: str, grader: Grader, hand_in: HandIn) -> None:
+    """However large it is, and whatever change would make it a tensor: nothing crashed, and nobody is accused."""
+    wrong = f"def causal_mask(size):\n    {body}\n"
+    report = grader.grade("03_attention", hand_in("03_attention", causal_mask=wrong), lines=True).report
+    told = report.exercise("causal-mask")
+    assert [each.title for each in told.misconceptions] == [f"The result is a {kind}; a tensor was expected"]
+    assert told.outcome is Outcome.FAILED
+    assert report.incidents == []

@@ -75,6 +75,7 @@ def test_a_missing_statement_is_told_in_its_last_place() -> None:
             "Everything passes with the values of lines 2 to 3 exchanged.",
         ),
         ([(4, 5, MISSING)], "Something is missing between lines 4 and 5."),
+        ([(6, 6, MISSING)], "Something is missing after line 6."),
         (
             [(5, 5, f"another sign{OR_ELSE}line 7 would do as well"), (7, 7, "another sign")],
             "Everything passes with another sign in line 5. A change in line 7 would do as well.",
