@@ -90,7 +90,7 @@ def test_of_equal_numbers_only_the_sizes_are_swapped() -> None:
     found = difference(torch.ones(2, 3), torch.ones(3, 2))
     assert found is not None
     assert found.text == "The result has the sizes of dimensions 0 and 1 swapped."
-    assert difference(torch.ones(0, 3), torch.ones(3, 0)) is not None
+    assert difference(torch.ones(4, 0), torch.ones(0, 4)) is not None
 
 
 @pytest.mark.parametrize(
