@@ -123,8 +123,9 @@ class LineFinder:
     ) -> list[NamedMistake]:
         """Name the mistakes of an answer that is wrong in several places.
 
-        Each place is tried as it is, with the others mended; what fails most checks comes first. A NaN or an
-        exception that the answer itself does not give comes from the mends, so then nothing is diagnosed.
+        Each place is tried as it stands, with the others mended, and the one that fails most checks comes
+        first. A NaN or an exception that the answer itself doesn't give comes from the others being mended:
+        then no known mistake is looked for.
         """
         named: dict[str, NamedMistake] = {}
         unknown: list[CodeEdit] = []
@@ -150,8 +151,9 @@ class LineFinder:
             new = _broken(evidence) - broken
             known = [] if new else diagnose(self.oracle, exercise, evidence, most=1)
             named |= {each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known}
-            unknown += [] if known else [edit]
-            named |= {each.id: each for each in titles(unknown, Cell(found.answer), even_vague=True)}
+            if not known:  # one kind of change may be in several places, which its title lists
+                unknown.append(edit)
+                named |= {each.id: each for each in titles(unknown, Cell(found.answer), even_vague=True)}
         return [*named.values()]
 
     def find(

@@ -411,8 +411,8 @@ class _Search:
     def explain_type(self) -> list[Mistake]:
         """Name a result of another type, if every check that fails does so for that."""
         said = [OTHER_TYPE.search(self._said(item)) for item in self._failures()]
-        titles = {found[0] if found else "" for found in said}
-        return [FormFix(None, "type", title).mistake for title in titles if len(titles) == 1 and title]
+        title, *others = {found[0] if found else "" for found in said}
+        return [FormFix(None, "type", title).mistake] if title and not others else []
 
     def _put_right(self) -> tuple[FormFix, list[Evidence]] | None:
         """Put the form of all results right that are wrong in the first way that occurs."""

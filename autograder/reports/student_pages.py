@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -92,9 +92,9 @@ class ExerciseView:
     """One exercise of a page.
 
     `scored_by_hand` tells that the instructor changed the score that the checks gave. `answer` is inert HTML,
-    empty if there is none, and `blame` says in which of its lines a change would mend it. `in_short` is the
-    first sentence about what is wrong, in one line without quoted code. `drawings` are the student's result
-    and the right one of the example, if they differ.
+    empty if there is none, and `blame` says which of its lines to change. `in_short` is the first sentence
+    about what is wrong, in one line without quoted code. `drawings` are the student's result and the right
+    one of the example, if they differ.
     """
 
     report: ExerciseReport
@@ -187,6 +187,14 @@ class GradedWork:
     history: Sequence[AttemptStep] = ()
     is_alone: bool = False
 
+    @cached_property
+    def scored_by_hand(self) -> set[str]:
+        """The exercises whose score the instructor changed; what the checks leave pending is none of them."""
+        if not self.history:
+            return set()
+        changed = changes(self.history[-1].attempt.report, self.report)
+        return {each.exercise for each in changed if each.before is not None}
+
 
 def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | None) -> ExerciseView:
     is_written, answer = cell is not None and cell.cell_type == "markdown", Markup("")
@@ -197,7 +205,6 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         lines = blamed or raised  # the message names the line that raised
         where = where or (RAISED_HERE if raised and not is_written else "")
         answer = prose_html(cell.source) if is_written else code_html(cell.source, lines)
-    scored = changes(work.history[-1].attempt.report, work.report) if work.history else []
     in_short = _QUOTED_CODE.sub("", words.first_message(report)).partition(". ")[0].removesuffix(".")
     if len(in_short) > ONE_LINE:
         in_short = in_short[:ONE_LINE].rpartition(" ")[0].replace("`", "") + " …"
@@ -208,7 +215,7 @@ def _exercise(work: GradedWork, report: ExerciseReport, cell: NotebookNode | Non
         report=report,
         title=work.titles.exercise(report.id),
         comment=prose_html(work.comments.get(report.id, "")),
-        scored_by_hand=any(each.exercise == report.id and each.before is not None for each in scored),
+        scored_by_hand=report.id in work.scored_by_hand,
         is_written=is_written,
         answer=answer,
         wording=words.wording(report),

@@ -79,7 +79,7 @@ TITLES: Final[tuple[tuple[str, str, str], ...]] = (
     (r"other (brackets|letters)", "The {part} are wrong", VALUE),
     (r"something is missing.*", "A step is missing", STEPS),
     (r"something more", "Something is missing", STEPS),
-    (r"something less", "Something is too much", STEPS),
+    (r"something less", "Something should not be here", STEPS),
 )
 
 

@@ -240,7 +240,7 @@ def test_an_excluded_function_is_named_as_in_the_cell() -> None:
 
 
 def test_of_two_mistakes_the_one_that_spoils_more_comes_first() -> None:
-    """The first is the headline of a page, and what the student mends first."""
+    """It is the headline of the page, and the student works on it first."""
     lesson = load_lesson(REAL_COURSE, "04_multi_head_attention")
     oracle, asked = Oracle(lesson, KEY), lesson["multi-head-attention"]
     mistakes = {each.id: each for each in asked.mistakes}
