@@ -115,9 +115,11 @@ def backpropagate(output: Any, cotangent: torch.Tensor | None) -> None:
     """
     if not isinstance(output, torch.Tensor) or not output.requires_grad:
         return
-    if output.numel() != 1 if cotangent is None else output.shape != cotangent.shape:
+    fits = output.numel() == 1 if cotangent is None else output.shape == cotangent.shape
+    if not fits:
         raise StructureError(Fault.OUTPUT_SHAPE, detail=str(tuple(output.shape)))
-    torch.autograd.backward(output if cotangent is None else (output * cotangent).sum())
+    number = output if cotangent is None else (output * cotangent).sum()
+    torch.autograd.backward(number)
 
 
 @dataclass(frozen=True)
