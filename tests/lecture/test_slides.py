@@ -367,6 +367,17 @@ class TestDeck:
             "[...document.querySelectorAll('.page .highlight pre')].some((one) => !one.querySelector('.line'))"
         )
 
+    def test_each_line_of_code_stands_alone_in_the_notes(self, deck: Page) -> None:
+        """In the panel as in the lecturer's own window."""
+        lines = '<pre><span class="line">a = 1</span><span class="line">b = 2</span></pre>'
+        window = speaker_window(deck)
+        for page, place in (deck, ".speaker"), (window, "main"):
+            shown = page.locator(place).evaluate(
+                "(one, text) => { one.hidden = false; one.innerHTML = text; return one.innerText }", lines
+            )
+            assert shown.splitlines() == ["a = 1", "b = 2"]
+        window.close()
+
     def test_every_slide_has_notes(self, deck: Page) -> None:
         """A lecturer who looks at the own screen always finds what to say."""
         notes = deck.evaluate("Reveal.getSlides().map((one) => Reveal.getSlideNotes(one) || '')")
