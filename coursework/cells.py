@@ -8,6 +8,7 @@ import symtable
 from collections.abc import Iterator
 from typing import Final
 
+BLANK: Final = "YOUR ANSWER HERE"  # what nbgrader puts in the place of a written answer
 # Cell magics that run what is below them elsewhere, or not at all.
 DROPPING: Final = re.compile(
     r"\s*(%%(timeit|writefile|file|script|bash|sh|cmd|system|sx|python[23]?|pypy|perl|ruby|html|javascript|js"
@@ -23,6 +24,11 @@ def stripped(source: str) -> str:
 def digest_of(source: str) -> str:
     """Return a digest of a cell's text, whatever blanks are at the ends of its lines."""
     return hashlib.sha256(stripped(source).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def is_unanswered(source: str, skeleton: str) -> bool:
+    """Return whether a cell is empty or as released, by the skeleton's digest, or only lacks its `BLANK`."""
+    return not source.strip() or skeleton in (digest_of(source), digest_of(f"{source.rstrip()}\n\n{BLANK}"))
 
 
 def without_magics(source: str) -> str:

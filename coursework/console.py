@@ -1,5 +1,6 @@
 """Formats text for notebooks: capital letters, and lines that JupyterLab does not break inside a word."""
 
+import re
 import textwrap
 from typing import Final, Self
 
@@ -49,9 +50,10 @@ class WordPrinter:
     def __exit__(self, *_problem: object) -> None:
         """Print the rest, and end the line."""
         self._show(self._text)
-        print()
+        print(flush=True)
 
     def _show(self, text: str) -> None:
         longer = wrapped(text)
-        print(longer[len(self._shown) :], end="", flush=True)
+        for part in re.split("(\n)", longer[len(self._shown) :]):  # live slides garble a line's end with more
+            print(part, end="", flush=True)
         self._shown = longer

@@ -1230,7 +1230,11 @@ print(f"after 256 tokens, the cache makes the next one {gain:.0f} times as fast"
 #
 # Weights of 16 bits halve the memory and, with the cache, don't double the speed.
 #
-# What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**. Measure how fast memory is read by a sum, and by the product of a matrix with one vector. Then measure what 16 bits bring to two such products: one with the table, which has to come from memory, and one with a matrix of the size of `w_q`, which stays inside the processor.
+# What would be the fastest possible? Each token needs every weight once, so the time to read them from memory is a lower bound. It is bytes over **bandwidth**.
+#
+# Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
+#
+# Two such products show what 16 bits bring: one with the table, read from memory, one with a `w_q`, which stays in the processor.
 
 # %% demo
 size = 134_515_008 * 4  # bytes of all weights

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -134,3 +136,13 @@ def test_an_unreleased_lesson_is_said_to_be_so(
     result = CliRunner().invoke(main, ["--course", str(tmp_path), "check", str(path)])
     assert result.exit_code == 2
     assert "autograder build" in result.stderr
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+def test_what_cannot_be_printed_is_one_line(option: str) -> None:
+    """Help and version say so too where there is no room for them."""
+    with Path("/dev/full").open("w") as full:
+        asked = [sys.executable, "-m", "autograder", option]
+        done = subprocess.run(asked, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1

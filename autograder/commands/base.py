@@ -41,10 +41,10 @@ class CommandGroup(click.Group):
     Each has one line, except that a missing sandbox has three.
     """
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was asked for."""
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the command that was asked for; help and version, too, may find no room for what they print."""
         try:
-            return super().invoke(ctx)
+            return super().main(*args, **kwargs)
         except SandboxMissingError as problem:
             click.echo(f"autograder: {clean(str(problem))}", err=True)
             sys.exit(BAD_INPUT)

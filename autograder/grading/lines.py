@@ -11,7 +11,7 @@ from cachetools import LRUCache
 from torch.utils._pytree import tree_leaves
 
 from autograder.grading.runner import ExerciseRunner
-from autograder.judge.diagnose import diagnose
+from autograder.judge.diagnose import diagnose, is_one_mistake
 from autograder.judge.oracle import Evidence, Oracle
 from autograder.model.exercise import Exercise
 from autograder.model.nbgrader_config import SEARCH_SECONDS
@@ -124,8 +124,9 @@ class LineFinder:
         """Name the mistakes of an answer that is wrong in several places.
 
         Each place is tried as it stands, with the others mended, and the one that fails most checks comes
-        first. A NaN or an exception that the answer itself doesn't give comes from the others being mended:
-        then no known mistake is looked for.
+        first. A failure, a NaN or an exception that the answer itself doesn't give comes from the others
+        being mended: then no known mistake is looked for. Nor are there several where one known mistake
+        does all that the answer does: the halves of its mending are no mistakes that anybody made.
         """
         named: dict[str, NamedMistake] = {}
         unknown: list[CodeEdit] = []
@@ -145,10 +146,13 @@ class LineFinder:
             others = [each for each in found.edits if (each.first, each.last) != place]
             return tried(combined(found.answer, others).source)
 
-        broken = _broken(tried(found.answer))
+        whole = tried(found.answer)
+        broken = _broken(whole)
+        if not broken and is_one_mistake(self.oracle, exercise, whole):
+            return []
         alone = [(edit, with_one(edit)) for edit in reversed(places.values())]
         for edit, evidence in sorted(alone, key=lambda each: sum(item.passed for item in each[1])):
-            new = _broken(evidence) - broken
+            new = (_broken(evidence) - broken) | (_failed(evidence) - _failed(whole))
             known = [] if new else diagnose(self.oracle, exercise, evidence, most=1)
             named |= {each.id: NamedMistake(id=each.id, title=each.title, hint=each.hint) for each in known}
             if not known:  # one kind of change may be in several places, which its title lists
@@ -207,6 +211,10 @@ def _titles(found: Sequence[CodeChange], lines: Sequence[WrongLines], source: st
     meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
     edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
     return titles(edits, Cell(source)) if edits else []
+
+
+def _failed(evidence: Sequence[Evidence]) -> set[str]:
+    return {each.check.id for each in evidence if not each.passed}
 
 
 def _broken(evidence: Sequence[Evidence]) -> set[str]:

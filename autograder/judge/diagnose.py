@@ -79,6 +79,11 @@ def diagnose(
     )
 
 
+def is_one_mistake(oracle: Oracle, exercise: Exercise, evidence: Sequence[Evidence]) -> bool:
+    """Return whether one known mistake does all that was seen, not counting a wrong form besides."""
+    return bool(_Search(oracle, exercise, evidence, most=1).explain_all(1))
+
+
 @dataclass(frozen=True)
 class FormFix:
     """A result with one thing put right, and the sentence on what it was.

@@ -40,7 +40,7 @@ from autograder.submissions.released import (
     metadata,
     released_notebook,
 )
-from coursework.cells import defines, stripped
+from coursework.cells import BLANK, defines, stripped
 
 BUILTINS = frozenset(vars(builtins))
 WORD = re.compile(r"[^\W\d_]{4,}")  # shorter words say little
@@ -364,7 +364,8 @@ class _Alignment:
         skeleton, code = cell.source, role is Role.SOLUTION
         cell.source = self._joined(name, texts, skeleton, code=code)
         unchanged = not cell.source.strip() or same_code(cell.source, skeleton)
-        unanswered = unchanged or (code and is_blank(cell.source))
+        only_question = stripped(cell.source) == stripped(skeleton.replace(BLANK, ""))
+        unanswered = unchanged or only_question or (code and is_blank(cell.source))
         return cell, Part(role, cell.source, name, unanswered=unanswered)
 
     def _joined(self, name: str, texts: list[str], skeleton: str, *, code: bool) -> str:

@@ -1,7 +1,7 @@
 """What is told of the changes with which an answer is right: their places and kinds, never the changes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -17,7 +17,8 @@ MOST_AFTER: Final = 96  # changes that are tried after the first that was found
 BOTH: Final = 2
 MOST_PLACES: Final = 2  # that are told side by side; more say nothing
 BESIDE: Final = 0.4  # by how much a change may cost more than the likeliest, and still be told
-VAGUE: Final = ("another expression", "another statement", "another call", "something more", "something less")
+EXPRESSION: Final = "another expression"
+VAGUE: Final = (EXPRESSION, "another statement", "another call", "something more", "something less")
 LONGEST: Final = 400  # characters of the student's lines
 
 
@@ -145,8 +146,15 @@ def _alone(edit: CodeEdit, others: Sequence[CodeEdit], lines: Sequence[str]) -> 
 
 
 def _all_wrong(edits: Sequence[CodeEdit], lines: Sequence[str]) -> list[Told]:
-    """Return places that are all wrong: each line once, and no gap beside a line if two others are told."""
-    places = list({(each.first, each.last): each for each in reversed(edits)}.values())[::-1]
+    """Return places that are all wrong: each line once, and no gap beside a line if two others are told.
+
+    Several changes of one line are another expression: the kind of one of them would not be enough.
+    """
+    once: dict[tuple[int, int], CodeEdit] = {}
+    for edit in reversed(edits):
+        other = once.get((edit.first, edit.last), edit)
+        once[edit.first, edit.last] = edit if edit.what == other.what else replace(edit, what=EXPRESSION)
+    places = [*once.values()][::-1]
     shown = {line for each in places if each.what != MISSING for line in range(each.first, each.last + 1)}
     apart = [each for each in places if each.what != MISSING or shown.isdisjoint((each.first, each.last))]
     places = apart if len(apart) > 1 else places  # one line alone would not be enough

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from coursework.engine.compare import difference
-from coursework.engine.exceptions import MISSING_PART
+from coursework.engine.exceptions import StudentCell, say_raised
 from coursework.engine.observation import Observation
 from coursework.engine.values import Opaque
 
@@ -49,7 +49,9 @@ class Table:
 def tables_of(result: Observation, other: Observation | None = None) -> list[Table]:
     """Return a result as tables; entries that differ from those of `other` are marked."""
     if raised := result.raised:
-        said = MISSING_PART if raised.structural else ": ".join(filter(None, (raised.kind, raised.message)))
+        said = ": ".join(filter(None, (raised.kind, raised.message)))
+        if raised.structural:
+            said = say_raised(raised, StudentCell())
         return [Table("", [[TableCell(_cut(said), other is not None)]])]
     right = dict(_parts(other.value)) if other is not None and not other.raised else {}
     mine = dict(_parts(result.value)).items()

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from coursework.engine.operation import Answer, StructureError, kind_of
+from coursework.engine.operation import Answer, Fault, StructureError, kind_of
 from coursework.engine.operations import CallFunction, CallModule
 
 PAST: Final = "past"
@@ -58,6 +58,8 @@ def _with_past(call: Sequence[Any], past: Any) -> list[Any]:
 
 def _pair(returned: Any) -> tuple[Any, Any]:
     """Return the two parts of what a module gave; StructureError if there are not two."""
+    if returned is None:
+        raise StructureError(Fault.NO_RESULT, detail="None")
     if not isinstance(returned, (tuple, list)) or len(returned) != 2:
         raise StructureError("pair", detail=kind_of(returned))
     return returned[0], returned[1]

@@ -43,6 +43,7 @@ class Fault(StrEnum):
     SHAPE_VARIES = "shape varies"
     NOT_A_DICTIONARY = "not a dictionary"
     NO_ENTRY = "no entry"
+    NO_RESULT = "no result"
 
 
 class StructureError(Exception):

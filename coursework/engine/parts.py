@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from coursework import scope
-from coursework.engine.operation import Answer
+from coursework.engine.operation import Answer, Fault, StructureError
 from coursework.engine.operations import CallFunction
 from coursework.heat_map import read_heat_map
 from coursework.small_bert import SmallBert, SmallTokeniser
@@ -64,7 +64,7 @@ def greedy_decode(answer: Any, src: torch.Tensor, max_len: int, **ends: int) -> 
     model = Echo(ends.get("sos_id", SOS), ends.get("eos_id", EOS)).train()
     ids = answer(model, src, max_len, **ends)
     if ids is None:
-        return None
+        raise StructureError(Fault.NO_RESULT, detail="None")
     if isinstance(ids, torch.Tensor) and ids.dim() == 2:
         used = (ids != model.pad_id).any(dim=0).nonzero()
         ids = ids[:, : int(used[-1]) + 1] if len(used) else ids
@@ -295,6 +295,8 @@ def sample_next(answer: Any, logits: torch.Tensor, **options: float) -> Any:
     """Return which tokens come up in 2000 draws for each row of logits."""
     generator = torch.Generator().manual_seed(3)
     drawn = answer(logits.repeat(2000, 1), generator=generator, **options)
+    if isinstance(drawn, torch.Tensor) and drawn.dim() != 1:
+        raise StructureError(Fault.OUTPUT_SHAPE, detail=str(tuple(drawn.shape)))
     return sorted({*drawn.tolist()})
 
 

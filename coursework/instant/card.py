@@ -189,7 +189,7 @@ def card_of(examples: ExampleSet, got: Sequence[Observation], source: str = "") 
     shown = _shown(example, seen, [name.strip("`") for name in changed])
     card = Card(examples.name, False, headline, title, hint, mistake is not None and mistake.exact, shown)
     if seen.raised and mistake and not took_too_long(seen):
-        return _with_line(card, seen.raised, source)
+        return with_line(card, seen.raised, source)
     are_two = mistake is not None and mistake.are_two
     may_search = not are_two and all(_is_wrong_value(*pair) for pair in wrong)
     return replace(card, may_search=may_search)
@@ -201,7 +201,7 @@ def same_result(titles: Sequence[str]) -> str:
     return said.format("; ".join(each.removesuffix(".") for each in titles)) if titles else ""
 
 
-def _with_line(card: Card, raised: Raised, source: str) -> Card:
+def with_line(card: Card, raised: Raised, source: str) -> Card:
     """Return a card that names a mistake, with the line of the cell in which it ended in an exception."""
     line = StudentCell(source).line(raised.line or 0, raised.text)
     return replace(card, where=RAISED_IN.format(line=line[0]), blamed=[line]) if line else card

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from types import MethodType, TracebackType
 from typing import Any
 
+import torch
+
 from coursework.cells import below_magic, digest_of, names_bound
 from coursework.console import wrapped
 from coursework.engine.exceptions import StudentCell, is_unfinished, say_raised, what_raised
@@ -47,6 +49,10 @@ WAYS = {"written": "Write it", "defined": "Run its cell", "right": '`check("{nam
 BROKEN = (
     '`{name}` is not right yet, so this cell cannot run. `check("{name}")` says why: fix it, or run '
     '`skip("{name}")` to go on without it.'
+)
+GRADIENTS_OFF = (
+    "Gradients are switched off in this kernel, as by `torch.set_grad_enabled(False)`. Run "
+    "`torch.set_grad_enabled(True)`, and then this cell again."
 )
 FIRST = "{first} This test needs it, and passes with right earlier exercises."
 AS_WELL = "`{first}`, which it needs, {fails}."
@@ -206,7 +212,7 @@ def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> tup
     Where earlier exercises fail, the test is run again with right versions of these in place. What it raises
     then is the answer's own mistake; if that is nothing, so is what is said of the answer.
     """
-    if stale := runs.problem(tested):
+    if stale := runs.problem(tested) or ("" if torch.is_grad_enabled() else GRADIENTS_OFF):
         return value, stale, ""
     if isinstance(value, KeyboardInterrupt):
         return value, _words(value, tested, runs), ""

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from coursework.cells import digest_of, magic_that_drops, names_bound, without_magics
+from coursework.cells import digest_of, is_unanswered, magic_that_drops, names_bound, without_magics
 from coursework.console import say, with_capital
 from coursework.instant.exercises import (
     OPEN,
@@ -105,7 +105,9 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     if not saved:
         yield UNREADABLE.format(file=file.name)
         return
-    if runs and (unsaved := next((each for each in exercises if _differs(each, runs, cells)), None)):
+    blank = [each for each in exercises if each.id in saved and not saved[each.id].strip()]
+    ran = [each for each in exercises if runs and each not in blank and runs.differs(each)]
+    if runs and (unsaved := next(iter(ran), None)):
         only_saving = runs.own[unsaved.id].ended > file.stat().st_mtime
         yield (NOT_SAVED if only_saving else UNSAVED).format(name=unsaved.name)
         return
@@ -173,7 +175,7 @@ def _time(saved: datetime) -> str:
 def _left(exercise: PublicExercise, source: str) -> str:
     """Return how to name an exercise that is not answered, or not wholly, "" for one that is."""
     title, points = exercise.called.replace("`", ""), exercise.worth
-    if digest_of(source) == exercise.skeleton:
+    if is_unanswered(source, exercise.skeleton):
         return f"{title} ({points})"
     if not exercise.has_entries:
         return ""
@@ -201,7 +203,7 @@ def _ends_early(source: str) -> bool:
 
 def _unusable(exercise: PublicExercise, source: str) -> str:
     """Return why a saved cell cannot count as an answer, "" if it can or if it is not answered."""
-    if not source.strip() or digest_of(source) == exercise.skeleton:
+    if is_unanswered(source, exercise.skeleton):
         return ""
     if magic := magic_that_drops(source):
         return DROPPED.format(name=exercise.name, magic=magic)
@@ -245,9 +247,3 @@ def _lost(
 def _is_copied(exercise: PublicExercise, cells: Mapping[str, Mapping[str, str]]) -> bool:
     """Return whether a saved notebook holds several different answers to an exercise."""
     return len(set(map(digest_of, copies_of(exercise, cells.get(exercise.id, {})).values()))) > 1
-
-
-def _differs(exercise: PublicExercise, runs: CellRuns, cells: Mapping[str, Mapping[str, str]]) -> bool:
-    """Return whether an exercise's cell was run with another text than any that is saved."""
-    run, saved = runs.own.get(exercise.id), cells.get(exercise.id, {}).values()
-    return run is not None and bool(saved) and digest_of(run.source) not in map(digest_of, saved)

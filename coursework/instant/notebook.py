@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from coursework.cells import digest_of
+from coursework.cells import digest_of, is_unanswered
 from coursework.console import with_capital
 from coursework.engine.compare import with_article
 from coursework.engine.observation import Observation
@@ -174,19 +174,22 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     runs = runs_of(names)
     if card.passed and runs and exercise and (failed := runs.failing.get(exercise.id)):
         return replace(card, passed=False, headline=TEST_FAILS, title=failed)
-    if card.passed and exercise and (lost := _lost(exercise, names)):
-        told = LOST.format(lost=" and ".join(f"`{name}`" for name in lost))
-        return replace(card, passed=False, headline=NOT_SAVED, title=told, sign=OPEN)
+    if card.passed and exercise and (unsaved := _unsaved(exercise, names)):
+        return replace(card, passed=False, headline=NOT_SAVED, title=unsaved, sign=OPEN)
     return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
 
 
-def _lost(exercise: PublicExercise, names: Mapping[str, Any]) -> list[str]:
-    """Return what an answer that is saved as it last ran uses, and no saved cell defines."""
+def _unsaved(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
+    """Return that the saved notebook has another text, or lacks what the answer uses; "" if neither is so."""
     runs, file = runs_of(names), notebook_file(names)
     run = runs.own.get(exercise.id) if runs else None
-    saved = saved_cells(file).get(exercise.id, "") if run and file else ""
-    same = run is not None and digest_of(saved) == digest_of(run.source)
-    return names_lost(saved, saved_code(file), names) if file and same else []
+    if runs is None or run is None or file is None:
+        return ""
+    saved = saved_cells(file).get(exercise.id, "")
+    if digest_of(saved) != digest_of(run.source):
+        return runs.edited(exercise)
+    lost = names_lost(saved, saved_code(file), names)
+    return LOST.format(lost=" and ".join(f"`{name}`" for name in lost)) if lost else ""
 
 
 def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
@@ -239,7 +242,7 @@ def _form(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str,
         file = notebook_file(names)
         known = file is not None and file.is_file()
         saved = saved_cells(file).get(exercise.id, "") if file and known else ""
-        unwritten = known and (not saved.strip() or digest_of(saved) == exercise.skeleton)
+        unwritten = known and is_unanswered(saved, exercise.skeleton)
         return (OPEN, NOT_IN_WORDS, "") if unwritten else (FILLED, IN_WORDS, UNCHECKED)
     return _not_to_be_tried(exercise.name, exercise, names) or _form_of(exercise, names)
 
@@ -288,7 +291,7 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     """Return the card of an answer after trying it where what its exercise excludes is refused."""
     from coursework.engine.trial import ALONE, took_too_long, try_for
     from coursework.exclusions import as_written, excluded
-    from coursework.instant.card import Card, card_of
+    from coursework.instant.card import Card, card_of, with_line
     from coursework.instant.further import further
     from coursework.instant.unregistered import missed, refused_part, shared
 
@@ -331,6 +334,8 @@ def _tried(examples: Any, exercise: PublicExercise | None, names: Mapping[str, A
     if title:
         headline = headline if card.passed else card.headline
         card = replace(card, passed=False, headline=headline, title=title, hint=hint)
+        if all(seen.raised for seen in got) and (raised := got[0].raised):
+            card = with_line(card, raised, source)
     return replace(card, printed=said.getvalue())
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from coursework.cells import below_magic, defines, digest_of, magic_that_drops, names_bound
+from coursework.cells import below_magic, defines, digest_of, is_unanswered, magic_that_drops, names_bound
 from coursework.console import say
 from coursework.engine.exceptions import StudentCell, is_unfinished, what_raised
 from coursework.engine.observation import Observation
@@ -26,6 +26,7 @@ from coursework.instant.exercises import (
     graded_cells,
     notebook_file,
     saved_cells,
+    saved_code,
 )
 from coursework.instant.sources import note_text
 
@@ -49,6 +50,13 @@ UNBOUND = (
 ELSEWHERE = (
     "Grading may not see this: what `{name}` means now comes from another cell. Write your answer in the "
     "exercise's own cell, run it and save the notebook."
+)
+EDITED = (
+    "Grading reads the saved notebook, and there the cell of `{name}` is not what you last ran. Run it again."
+)
+EMPTIED = (
+    "Grading reads the saved notebook, and there the cell of `{name}` is empty. Write the answer into it, or "
+    "bring it back with Edit > Undo, and save."
 )
 COPIES = (
     "The notebook has several cells of `{name}`. Grading takes the last, and you last ran another. With Edit "
@@ -222,8 +230,26 @@ class CellRuns:
         """Return the text of an exercise's cell that is written, as saved, and does not define its name."""
         file = notebook_file(self.names)
         saved = saved_cells(file).get(exercise.id, "") if file else ""
-        unwritten = not saved.strip() or digest_of(saved) == exercise.skeleton
+        unwritten = is_unanswered(saved, exercise.skeleton)
         return "" if unwritten or defines(saved, exercise.name) else saved
+
+    def differs(self, exercise: PublicExercise) -> bool:
+        """Return whether an exercise's cell last ran with another text than any that is saved."""
+        run, file = self.own.get(exercise.id), notebook_file(self.names)
+        saved = graded_cells(file).get(exercise.id, {}).values() if file else ()
+        return run is not None and bool(saved) and digest_of(run.source) not in map(digest_of, saved)
+
+    def edited(self, exercise: PublicExercise) -> str:
+        """Return that an exercise's cell was saved with another text after it last ran, "" if it was not."""
+        file = notebook_file(self.names)
+        if file is None or not self.differs(exercise):
+            return ""
+        run = self.own[exercise.id]
+        elsewhere = digest_of(run.source) in map(digest_of, saved_code(file))
+        if elsewhere or file.stat().st_mtime < run.ended:
+            return ""
+        empty = not saved_cells(file)[exercise.id].strip()
+        return (EMPTIED if empty else EDITED).format(name=exercise.name)
 
     def unwritten(self, exercise: PublicExercise) -> str:
         """Return what to say of an exercise that `is_unwritten`: to write it, or to run its cell."""

@@ -4,11 +4,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
+import torch
 from conftest import ROOT
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell
 
 from coursework.instant import failures
+from coursework.instant.exercises import every_exercise
 from coursework.instant.failures import WIDTH
 from coursework.instant.runs import CellRun, CellRuns
 
@@ -160,6 +162,18 @@ def test_a_demo_that_uses_what_is_wrong_is_one_line(run: dict[str, nbformat.Note
     assert 'skip("scaled_dot_product_attention")' in error(run["added-14"])
     assert "worst is missing here" in error(run["added-15"])
     assert len(run["added-16"].outputs[-1].traceback) > 1
+
+
+def test_gradients_that_were_left_switched_off_are_told() -> None:
+    """An answer that switched them off may have been mended since, and a right one fails for it."""
+    cell = next(cell.source for cell in RELEASED if cell.id == "softmax")
+    names: dict[str, object] = {"softmax": torch.softmax}
+    runs = CellRuns(names, {"softmax": CellRun(cell, None, True, torch.softmax)})
+    tested = next(each for each in every_exercise() if each.id == "softmax")
+    for off in (False, True):
+        with torch.set_grad_enabled(not off):
+            _, said, _ = failures._failed(AssertionError("No gradient."), tested, runs)
+        assert (said == failures.GRADIENTS_OFF) == off
 
 
 def test_a_demo_that_lacks_what_is_not_written_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -88,6 +88,22 @@ def test_what_is_answered_in_part_is_told(notebook: Path, capsys: pytest.Capture
         assert ("k of shapes and choices (part of 2 points)" in words(capsys)) is told
 
 
+@pytest.mark.parametrize("answer", ["", " \n ", "QUESTION", "QUESTION\n\nA sentence."])
+def test_of_an_answer_in_words_the_question_is_no_part(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], answer: str
+) -> None:
+    """Whoever has deleted the blank, or all, has still to answer."""
+    folder = tmp_path / "01_embeddings"
+    shutil.copytree(ROOT / "release/01_embeddings", folder)
+    monkeypatch.chdir(folder)
+    opened = nbformat.read(folder / "01_embeddings.ipynb", as_version=4)
+    (cell,) = (cell for cell in opened.cells if cell.id == "recurrence")
+    cell.source = answer.replace("QUESTION", cell.source.removesuffix("YOUR ANSWER HERE").rstrip())
+    nbformat.write(opened, folder / "01_embeddings.ipynb")
+    hand_in()
+    assert ("recurrence, in your own words (2 points)" in words(capsys)) is not answer.endswith(".")
+
+
 def test_what_is_not_right_on_its_examples_is_told(
     notebook: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

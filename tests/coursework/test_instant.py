@@ -58,9 +58,11 @@ def test_an_answer_in_words_is_graded_by_a_person(tmp_path: Path) -> None:
     lesson = "01_embeddings"
     notebook = nbformat.read(ROOT / f"release/{lesson}/{lesson}.ipynb", as_version=4)
     file = tmp_path / f"{lesson}.ipynb"
-    for answer, card in (("", "○ recurrence: not written yet, as saved."), ("Words.", "● recurrence: written; a person")):
-        for cell in notebook.cells:
-            cell.source = answer if answer and cell.id == "recurrence" else cell.source
+    (cell,) = (cell for cell in notebook.cells if cell.id == "recurrence")
+    question = cell.source.removesuffix("YOUR ANSWER HERE")
+    unwritten = "○ recurrence: not written yet, as saved."
+    for answer, card in (cell.source, unwritten), (question, unwritten), ("Words.", "● recurrence: written; a person"):
+        cell.source = answer
         nbformat.write(notebook, file)
         assert check("recurrence", {"__vsc_ipynb_file__": str(file)}).text.startswith(card)
     elsewhere = tmp_path / "elsewhere" / file.name
@@ -603,6 +605,11 @@ def test_a_weight_that_is_no_parameter_is_told(wrong: str) -> None:
     card = tried("rms-norm", cell(source, "RMSNorm", nn=nn), name="RMSNorm")
     assert not card.passed
     assert card.title.startswith("`weight` is not a parameter that can be trained")
+    again = cell(source.replace("self.eps)", "eps)"), "RMSNorm", nn=nn)
+    card = tried("rms-norm", again, name="RMSNorm")
+    assert card.title.startswith("`weight` is not a parameter that can be trained")
+    assert "NameError" in card.text
+    assert "The exception was raised in line 6." in card.text
 
 
 def test_layers_in_a_plain_list_are_told() -> None:
@@ -667,6 +674,17 @@ def greedy_decode(model, src, max_len, sos_id=1, eos_id=2):
     assert "dictionary was expected" not in title
 
 
+def test_ids_of_another_shape_are_told_as_that() -> None:
+    """Tokens in a column of their own are what `torch.multinomial` gives."""
+
+    def in_a_column(logits: Any, temperature: Any = 1.0, top_k: Any = None, top_p: Any = None, generator: Any = None) -> Any:
+        return torch.multinomial(logits.softmax(-1), 1, generator=generator)
+
+    card = tried("sample-next", in_a_column)
+    assert "TypeError" not in card.text
+    assert "shape" in card.text
+
+
 def test_a_misspelt_constructor_is_told() -> None:
     """Python says that nn.Module's own takes no such argument."""
     source = TWICE.replace("__init__(self, vocab", "_init_(self, vocab")
@@ -674,7 +692,7 @@ def test_a_misspelt_constructor_is_told() -> None:
     assert "The class of your cell has no `__init__`. Is it spelt with two underscores on each side?" in told
 
 
-@pytest.mark.parametrize("exercise", ["sinusoidal-encoding", "language-windows", "rotary", "encode"])
+@pytest.mark.parametrize("exercise", ["sinusoidal-encoding", "language-windows", "rotary", "encode", "greedy-decode"])
 def test_a_missing_return_is_told_as_that(exercise: str) -> None:
     """It looks like the loss of an exception that is expected, or of an empty result."""
     assert "return" in tried(exercise, lambda *_, **__: None).title

@@ -755,6 +755,21 @@ def test_what_only_has_to_be_saved_is_told_as_that(tmp_path: Path) -> None:
         assert told.startswith("The cell of softmax in the saved file is not what you last ran. Run it, save")
 
 
+def test_what_was_saved_after_it_ran_is_not_called_right(tmp_path: Path) -> None:
+    """Grading reads what is saved. A cell that is empty there cannot be run again, and is not answered."""
+    for run in lab_in(tmp_path, written={"softmax": RIGHT}):
+        run("softmax", RIGHT)
+        assert "Right on all" in said(run("new", "check('softmax')"))
+        (file,) = tmp_path.glob("*/*.ipynb")
+        notebook = nbformat.read(file, as_version=4)
+        (cell,) = (cell for cell in notebook.cells if cell.id == "softmax")
+        for source, told in (RIGHT.replace("def soft", "def sof"), "is not what you last ran"), ("", "is empty"):
+            cell.source = source
+            nbformat.write(notebook, file)
+            assert f"there the cell of softmax {told}" in said(run("new", "check('softmax')")).replace("`", "")
+        assert "Not answered yet: softmax (2 points)" in said(run("new", "from coursework import hand_in\nhand_in()"))
+
+
 def test_an_answer_in_a_cell_of_ones_own_counts_as_in_grading(tmp_path: Path) -> None:
     """If the exercise's own is as it was released, and no other cell defines the name: as it is saved."""
     for run in lab_in(tmp_path, written={"demo-1": f"{RELEASED['demo-1']}\n\n{RIGHT}"}):

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from coursework.engine.draw import as_text, inputs_of, tables_of
-from coursework.engine.observation import Observation
+from coursework.engine.observation import Observation, Raised
+from coursework.engine.operation import Fault
 
 
 def drawn(value: object, right: object = None) -> str:
@@ -26,6 +27,13 @@ def test_an_empty_tensor_shows_its_shape_and_its_dtype() -> None:
     assert drawn(right, right).strip() == "tensor([]), shape (0,), int64"
     assert drawn(torch.zeros(0), right) == "›tensor([]), shape (0,), float32‹"
     assert drawn(torch.zeros(0, 3, 4), torch.zeros(0, 3)) == "›tensor([]), shape (0, 3, 4), float32‹"
+
+
+def test_a_result_of_another_shape_is_not_drawn_as_a_missing_part() -> None:
+    """Where nothing else came of it, its box says what the message says."""
+    seen = Observation(raised=Raised("Structure", "", fault=Fault.OUTPUT_SHAPE, detail="(3, 2)"))
+    (table,) = tables_of(seen, Observation(torch.zeros(3, 3)))
+    assert "doesn't have the shape" in table.rows[0][0].text
 
 
 def test_an_empty_list_in_the_place_of_a_full_one_says_what_is_missing() -> None:

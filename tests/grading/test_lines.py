@@ -8,6 +8,7 @@ import pytest
 
 from autograder.grading.grader import GradedSubmission, Grader
 from autograder.grading.lines import Blame, _titles
+from autograder.lessons.loading import load_lesson
 from autograder.model.report import BY_CHANGE, ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.search import search
 from coursework.edits.cell import CodeEdit
@@ -170,6 +171,25 @@ def test_of_several_mistakes_one_that_has_only_a_place_is_named_by_it(grader: Gr
     wrong = "def softmax(x, dim=0):\n    e = torch.exp(x / x.std(dim, keepdim=True))\n    return e / e.sum(dim, True)\n"
     done = grader.grade(LESSON, hand_in(LESSON, softmax=wrong), lines=True).report.exercise("softmax")
     assert [each.title for each in done.misconceptions] == ["The expression is wrong (line 2)", "`dim` does not default to −1"]
+
+
+def test_half_of_a_mending_is_no_mistake_of_the_answer(grader: Grader, hand_in: HandIn) -> None:
+    """One known mistake does all that this answer does; a line mended alone would make another."""
+    lesson = "05_encoder"
+    right = load_lesson(grader.course, lesson)["encoder-layer"].answer
+    wrong = right.replace("self.norm1(x + self.dropout(attended))", "self.dropout(self.norm1(x + attended))")
+    wrong = wrong.replace("self.norm2(x + self.dropout(transformed))", "self.dropout(self.norm2(x + transformed))")
+    done = grader.grade(lesson, hand_in(lesson, encoder_layer=wrong), lines=True).report.exercise("encoder-layer")
+    assert len(done.lines or ()) == 2
+    assert [each.id for each in done.misconceptions] == ["dropout-after-norm"]
+
+
+def test_of_a_name_that_means_nothing_only_that_is_told(grader: Grader, hand_in: HandIn) -> None:
+    """Other changes would do away with it, but what is in its line is right."""
+    wrong = SCORES.format("-2, -1", 0.5).replace("return s", "return ss")
+    done = grader.grade(LESSON, hand_in(LESSON, attention_scores=wrong), lines=True).report.exercise("attention-scores")
+    assert (done.lines, done.misconceptions) == ([], [])
+    assert "NameError in line 4" in done.failures[0].message
 
 
 def test_right_answers_and_scores_are_left_alone(grader: Grader, hand_in: HandIn) -> None:

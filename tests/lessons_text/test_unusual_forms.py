@@ -25,7 +25,6 @@ STRICTER = {
     "decoder-layer": (1, "no rate of dropout is fixed"),
     "decoder-choices": (1, "a number is one of Python's"),
     "noam-rate": (1, "a number is one of Python's"),
-    "train-step": (1, "the batch is one"),
     "shape-trace": (1, "a shape has whole numbers"),
     "rms-norm": (1, "layers are told by the names of their parameters"),
     "load-llama": (2, "the exception is a ValueError, not a class derived from it"),
