@@ -52,7 +52,8 @@ def students(
     A student on the list who hands in nothing is reported as absent.
 
     --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. Files in
-    exports/ stay, and so does what lies in nbgrader's exchange.
+    exports/ stay, and so does what lies in nbgrader's exchange, and in downloaded/ after 'nbgrader
+    zip_collect', which may bring a submission back.
     """
     if roster and remove:
         raise CourseError("--import and --remove do not go together: run one after the other")
@@ -121,8 +122,9 @@ def _remove(course: Course, students: Sequence[str], *, sure: bool, as_json: boo
         publish(course, course.lessons())
         if not as_json:
             click.echo(f"{clean_name(student)} was removed")
-    if course.exports.is_dir():
-        click.echo("note: the files in exports/ stay as they are, with what they hold of students", err=True)
+    kept = " and ".join(f"{name}/" for name in ("exports", "downloaded") if (course.root / name).is_dir())
+    if kept:
+        click.echo(f"note: the files in {kept} stay as they are, with what they hold of students", err=True)
     if as_json:
         _print_json({"removed": [*made]})
 

@@ -140,7 +140,7 @@ def _difference(before: ExerciseReport | None, now: ExerciseReport) -> str:
     before, now = before.as_graded, now.as_graded
     if before == now:
         return ""
-    if (before.score, before.outcome) != (now.score, now.outcome):
+    if (before.score, before.points, before.outcome) != (now.score, now.points, now.outcome):
         return f"{now.id}: {_score(before)} → {_score(now)}"
     names = [", ".join(m.id for m in each.misconceptions) or "none" for each in (before, now)]
     if names[0] != names[1]:

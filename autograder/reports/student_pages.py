@@ -5,7 +5,7 @@ page's own, whatever a submission holds; and nothing loaded but the lesson's own
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -115,18 +115,22 @@ class ExerciseView:
 
 @dataclass(frozen=True)
 class ScoreChange:
-    """An exercise whose score differs from that of the attempt before."""
+    """An exercise whose score differs from that of the attempt before; None twice: a new answer in words."""
 
     exercise: str
     before: float | None
     after: float | None
 
     @property
-    def went_up(self) -> bool:
-        """Whether the later score is the higher one; pending points are not."""
-        return self.before is not None and self.after is not None and self.after > self.before
+    def tone(self) -> str:
+        """The class of its words: "good" for more points, "bad" for fewer, "" while a person has to grade."""
+        if self.before is None or self.after is None:
+            return ""
+        return "good" if self.after > self.before else "bad"
 
     def __str__(self) -> str:
+        if self.before is None and self.after is None:
+            return "a new answer, to be graded"
         return f"{words.points(self.before)} → {words.points(self.after)}"
 
 
@@ -149,22 +153,33 @@ def steps(attempts: Iterable[Attempt]) -> list[AttemptStep]:
         if found and found[-1].sha256 == attempt.sha256:
             found.pop()
         found.append(attempt)
-    before = [None, *(attempt.report for attempt in found)]
     return [
-        AttemptStep(number, attempt, changes(before[number - 1], attempt.report))
+        AttemptStep(number, attempt, _since(found[number - 2], attempt) if number > 1 else [])
         for number, attempt in enumerate(found, start=1)
     ]
 
 
-def changes(before: Report | None, after: Report) -> list[ScoreChange]:
-    """Return the exercises whose scores differ, in the lesson's order; none if either was not graded."""
-    if before is None or not before.is_graded or not after.is_graded:
+def _since(before: Attempt, now: Attempt) -> list[ScoreChange]:
+    new = {name for name, answer in now.answers.items() if before.answers.get(name) != answer}
+    return changes(before.report, now.report, new)
+
+
+def changes(before: Report, after: Report, new: Collection[str] = ()) -> list[ScoreChange]:
+    """Return the exercises whose scores differ, in the lesson's order; none if either was not graded.
+
+    Those with a `new` answer count as well if a person has yet to grade it: the score of the earlier one is
+    gone.
+    """
+    if not before.is_graded or not after.is_graded:
         return []
     old = {exercise.id: exercise.score for exercise in before.exercises}
     return [
         ScoreChange(each.id, old[each.id], each.score)
         for each in after.exercises
-        if each.id in old and words.points(old[each.id]) != words.points(each.score)
+        if each.id in old
+        and (
+            words.points(old[each.id]) != words.points(each.score) or (each.score is None and each.id in new)
+        )
     ]
 
 

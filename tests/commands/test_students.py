@@ -247,9 +247,10 @@ def test_a_student_who_is_removed_leaves_nothing(graded: Course, grades: ReadGra
 
 
 def test_what_was_exported_stays(graded: Course) -> None:
-    """It says so: the files may have been given to another system."""
+    """It says so: the files may have been given to another system. So does what was downloaded from one."""
+    (graded.root / "downloaded").mkdir()
     done = _run(graded, "--remove", "quirina", "--yes")
-    assert "the files in exports/ stay as they are" in done.stderr
+    assert "the files in exports/ and downloaded/ stay as they are" in done.stderr
     assert (graded.exports / "gradescope" / LESSON / "quirina").is_dir()
 
 

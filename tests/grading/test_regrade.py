@@ -21,7 +21,7 @@ from autograder.grading.version import exercise_versions, lesson_version
 from autograder.model.attempt import Attempt
 from autograder.model.course import CONFIG, Course
 from autograder.model.errors import SettingsError
-from autograder.model.report import BY_CHANGE, NamedMistake, Report, WrongLines
+from autograder.model.report import BY_CHANGE, ExerciseReport, NamedMistake, Outcome, Report, WrongLines
 from autograder.reports import feedback_exporter
 from autograder.storage.attempts import AttemptLog
 from autograder.storage.class_list import remove_student
@@ -136,6 +136,13 @@ def record(course: Course, *students: str) -> None:
     """Grade these students and record it, as a class run does."""
     loop = GradingLoop(course, LESSON)
     assert len(list(loop.grade(POOL, [loop.submission(student) for student in students]))) == len(students)
+
+
+def test_other_points_for_an_exercise_are_shown() -> None:
+    """Also where there were none to lose."""
+    before = ExerciseReport(id="double", points=4, score=0, outcome=Outcome.MISSING, checks=[])
+    now = before.model_copy(update={"points": 6})
+    assert regrade._difference(before, now) == "double: 0 of 4 (missing) → 0 of 6 (missing)"
 
 
 def test_only_the_touched_exercise_is_graded_again(course: Course, package: Path) -> None:

@@ -425,13 +425,14 @@ def test_only_scores_that_differ_are_told_in_the_lessons_order() -> None:
     before = report([done("softmax", Outcome.FAILED, 1.5), done("causal-mask", Outcome.PASSED, 2)])
     after = report([done("softmax", Outcome.PASSED, 2), done("causal-mask", Outcome.GRADER_ERROR, None)])
     up, pending = changes(before, after)
-    assert (str(up), up.went_up) == ("1.5 → 2", True)
-    assert (str(pending), pending.went_up) == ("2 → pending", False)
+    assert (str(up), up.tone) == ("1.5 → 2", "good")
+    assert (str(pending), pending.tone) == ("2 → pending", "")
     assert changes(after, after) == []
+    (new,) = changes(after, after, {"softmax", "causal-mask"})  # only what a person has yet to grade
+    assert (new.exercise, str(new), new.tone) == ("causal-mask", "a new answer, to be graded", "")
 
 
 def test_a_file_that_could_not_be_opened_lost_no_points() -> None:
     """Neither before it nor after it is a difference told."""
     assert changes(PERFECT, UNREADABLE) == []
     assert changes(UNREADABLE, PERFECT) == []
-    assert changes(None, PERFECT) == []
