@@ -31,6 +31,14 @@ def is_unanswered(source: str, skeleton: str) -> bool:
     return not source.strip() or skeleton in (digest_of(source), digest_of(f"{source.rstrip()}\n\n{BLANK}"))
 
 
+def same_code(one: str, other: str) -> bool:
+    """Return whether two cells have the same code, whatever their comments and blanks are."""
+    try:
+        return ast.dump(ast.parse(without_magics(one))) == ast.dump(ast.parse(without_magics(other)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return stripped(one) == stripped(other)
+
+
 def without_magics(source: str) -> str:
     """Return a cell's text with IPython's own lines left blank, so that lines keep their numbers."""
     return "\n".join("" if each[:1] in ("%", "!") else each for each in source.split("\n"))

@@ -9,7 +9,6 @@ and on an idle one, but for what caches and clocks do to it.
 """
 
 import math
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,7 +28,6 @@ from coursework.engine.describe import Comparison
 from coursework.engine.observation import Raised
 from coursework.engine.observe import observed
 
-OF_DTYPE: Final = re.compile(r"same dtype|expected scalar type (?!Long|Int)|dtype mismatch")
 MOST_TRIED: Final = 6000  # changes
 MOST_ASKED: Final = 5  # checks that the answer fails again, before any change is tried
 MOST_PROVED: Final = 30  # changes that are tried on every check
@@ -111,6 +109,7 @@ class Search:
         self._refuted: set[CodeEdit] = set()  # those of them that pass what failed, and fail what had passed
         self._raised: Raised | None = None  # the last exception
         self.says_why = False  # whether the answer ends its process
+        self._lacks_a_name = False  # whether it fails for a name that means nothing: its line says all
         self._began = self._seconds()
         self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
 
@@ -121,12 +120,12 @@ class Search:
         are tried one by one; where several known mistakes seem to be, edits one by one and in pairs; then the
         edits that are further, and those of them that are alike together. After them come the scripts, first
         that of the model answer, without those of their edits that they can do without. At the end, any edits
-        are tried in pairs, beginning with those that bring a result nearer to what is right. Where an
-        exception says what to change, nothing is looked for.
+        are tried in pairs, beginning with those that bring a result nearer to what is right. Where a
+        name means nothing, nothing is looked for.
         """
         found: list[CodeChange] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
-            if self._asked and not self._passes_as_it_is(source) and not self._says_all():
+            if self._asked and not self._passes_as_it_is(source) and not self._lacks_a_name:
                 tried = plan(self._raised.line if self._raised else None)
                 found += self._singles(source, [(each,) for each in tried.near])
                 if not found and not self._is_over():
@@ -234,13 +233,18 @@ class Search:
         the same every time.
         """
         taken: dict[str, float] = {}
+        kinds, last = set[str](), None
         for question in self._asked:
             before = self._world.seconds()
-            self._own[question[0].id] = next(self._distances([source], question), ENDED)
+            self._raised = None
+            self._own[question[0].id] = off = next(self._distances([source], question), ENDED)
+            kinds |= set() if off == RIGHT else {self._raised.kind if self._raised else ""}
+            last = self._raised or last
             taken[question[0].id] = self._world.seconds() - before
             if self._endings or sum(each != RIGHT for each in self._own.values()) == MOST_ASKED:
                 break
         self.says_why = bool(self._endings)
+        self._raised, self._lacks_a_name = last, kinds == {"NameError"}
         self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * max(taken.values()))
 
         def order(question: Question) -> tuple[bool, float]:
@@ -249,11 +253,6 @@ class Search:
 
         self._asked.sort(key=order)
         return all(self._own.get(name) == RIGHT for name in self._expected)
-
-    def _says_all(self) -> bool:
-        """Return whether the exception says what to change: a name that means nothing, or another dtype."""
-        raised = self._raised
-        return raised is not None and (raised.kind == "NameError" or bool(OF_DTYPE.search(raised.message)))
 
     def _survivors(self, changes: Sequence[CodeChange]) -> Iterator[CodeChange]:
         """Yield the changes that pass every check that the answer failed; keep the edits that fix a part."""

@@ -212,7 +212,7 @@ def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> tup
     Where earlier exercises fail, the test is run again with right versions of these in place. What it raises
     then is the answer's own mistake; if that is nothing, so is what is said of the answer.
     """
-    if stale := runs.problem(tested) or ("" if torch.is_grad_enabled() else GRADIENTS_OFF):
+    if stale := runs.problem(tested):
         return value, stale, ""
     if isinstance(value, KeyboardInterrupt):
         return value, _words(value, tested, runs), ""
@@ -220,7 +220,7 @@ def _failed(value: BaseException, tested: PublicExercise, runs: CellRuns) -> tup
         return value, first, ""
     earlier = earlier_failing(tested, runs.names, runs.source)
     if not earlier:
-        return value, _words(value, tested, runs), ""
+        return value, _lacks_gradients(value, runs) or _words(value, tested, runs), ""
     before = fails_first(earlier[0], runs.names), fails_as_well(earlier[0], runs.names)
     own = _with_right(earlier, value, runs)
     if own is None:
@@ -232,10 +232,23 @@ def _with_right(
     earlier: Sequence[PublicExercise], value: BaseException, runs: CellRuns
 ) -> BaseException | None:
     """Return what a visible test raises with right earlier exercises in place, None if it passes then."""
+    with standing_in(earlier, runs.names):
+        return _raised_again(value, runs)
+
+
+def _lacks_gradients(value: BaseException, runs: CellRuns) -> str:
+    """Return that gradients were off before a visible test began, if it passes with them; "" if not."""
+    if runs.had_gradients:
+        return ""
+    with torch.enable_grad():
+        return "" if _raised_again(value, runs) else GRADIENTS_OFF
+
+
+def _raised_again(value: BaseException, runs: CellRuns) -> BaseException | None:
+    """Return what a visible test raises when it is run again, None if it passes now."""
     files = [frame.f_code.co_filename for frame, _ in traceback.walk_tb(value.__traceback__)]
     file = next(filter(of_a_cell, files), FILE)  # the test's, whose lines tracebacks show
-    with standing_in(earlier, runs.names):
-        own = exception_of(runs.source, dict(runs.names), WAIT, file)
+    own = exception_of(runs.source, dict(runs.names), WAIT, file)
     return value if isinstance(own, TookTooLongError) else own
 
 

@@ -105,12 +105,12 @@ def _handed_in(file: Path, names: Mapping[str, Any]) -> Iterator[str]:
     if not saved:
         yield UNREADABLE.format(file=file.name)
         return
-    blank = [each for each in exercises if each.id in saved and not saved[each.id].strip()]
-    ran = [each for each in exercises if runs and each not in blank and runs.differs(each)]
-    if runs and (unsaved := next(iter(ran), None)):
-        only_saving = runs.own[unsaved.id].ended > file.stat().st_mtime
-        yield (NOT_SAVED if only_saving else UNSAVED).format(name=unsaved.name)
-        return
+    for each in exercises:
+        if runs and runs.differs(each):
+            only_saving = runs.own[each.id].ended > file.stat().st_mtime
+            if only_saving or saved[each.id].strip():  # what is empty cannot be run again
+                yield (NOT_SAVED if only_saving else UNSAVED).format(name=each.name)
+                return
     missing = [cell for each in exercises for cell in _cells(each) if cell not in saved]
     yield from (DELETED.format(cell=cell) for cell in missing)
     for each in exercises:

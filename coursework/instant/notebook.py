@@ -66,6 +66,7 @@ SKIPPED = (
 )
 TEST_FAILS = "right on its examples, but a visible test fails:"
 NOT_SAVED = "right on its examples, but part of it is not in the saved notebook."
+ANOTHER_SAVED = "right as it last ran, but another version is saved."
 LOST = (
     "No cell of the saved notebook defines {lost}, which it uses, and grading reads the saved notebook. If "
     "that cell is still there, save the notebook (Ctrl+S). If not, bring it back."
@@ -175,21 +176,23 @@ def card_for(name: str, names: Mapping[str, Any]) -> "Card":
     if card.passed and runs and exercise and (failed := runs.failing.get(exercise.id)):
         return replace(card, passed=False, headline=TEST_FAILS, title=failed)
     if card.passed and exercise and (unsaved := _unsaved(exercise, names)):
-        return replace(card, passed=False, headline=NOT_SAVED, title=unsaved, sign=OPEN)
+        headline, title = unsaved
+        return replace(card, passed=False, headline=headline, title=title, sign=OPEN)
     return card if card.passed or exercise is None else _own_mistake(card, examples, exercise, names)
 
 
-def _unsaved(exercise: PublicExercise, names: Mapping[str, Any]) -> str:
-    """Return that the saved notebook has another text, or lacks what the answer uses; "" if neither is so."""
+def _unsaved(exercise: PublicExercise, names: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return headline and title where the saved notebook lacks a part of an answer, or has another."""
     runs, file = runs_of(names), notebook_file(names)
     run = runs.own.get(exercise.id) if runs else None
     if runs is None or run is None or file is None:
-        return ""
+        return None
     saved = saved_cells(file).get(exercise.id, "")
     if digest_of(saved) != digest_of(run.source):
-        return runs.edited(exercise)
-    lost = names_lost(saved, saved_code(file), names)
-    return LOST.format(lost=" and ".join(f"`{name}`" for name in lost)) if lost else ""
+        edited = runs.edited(exercise)
+        return (ANOTHER_SAVED, edited) if edited else None
+    lost = " and ".join(f"`{name}`" for name in names_lost(saved, saved_code(file), names))
+    return (NOT_SAVED, LOST.format(lost=lost)) if lost else None
 
 
 def _asked(name: str, names: Mapping[str, Any], *, where: bool) -> "Card":
@@ -397,7 +400,7 @@ def _fails(exercise: PublicExercise, names: Mapping[str, Any]) -> bool:
     if skipped or not exercise.stand_in:
         return False
     card = card_for(exercise.id, names)
-    return not card.passed and card.headline != NOT_SAVED
+    return not card.passed and card.headline not in (NOT_SAVED, ANOTHER_SAVED)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from coursework.cells import below_magic, defines, digest_of, is_unanswered, magic_that_drops, names_bound
+import torch
+
+from coursework.cells import (
+    below_magic,
+    defines,
+    digest_of,
+    is_unanswered,
+    magic_that_drops,
+    names_bound,
+    same_code,
+)
 from coursework.console import say
 from coursework.engine.exceptions import StudentCell, is_unfinished, what_raised
 from coursework.engine.observation import Observation
@@ -52,7 +62,8 @@ ELSEWHERE = (
     "exercise's own cell, run it and save the notebook."
 )
 EDITED = (
-    "Grading reads the saved notebook, and there the cell of `{name}` is not what you last ran. Run it again."
+    "Grading reads the saved notebook, and there the cell of `{name}` is not what you last ran. Run it "
+    "again, and save."
 )
 EMPTIED = (
     "Grading reads the saved notebook, and there the cell of `{name}` is empty. Write the answer into it, or "
@@ -97,6 +108,7 @@ class CellRuns:
     failing: dict[str, str] = field(default_factory=dict)
     source: str = ""  # of the cell that runs now
     cell_id: str | None = None
+    had_gradients: bool = True  # whether they were on when it began
     _ids_known: bool = False
     _before: dict[str, Any] = field(default_factory=dict)
     _within: BaseException | None = None  # what ended the part of the cell that a magic runs
@@ -117,6 +129,7 @@ class CellRuns:
         if not info.store_history:
             return
         self.source, self.cell_id, self._within = str(info.raw_cell), getattr(info, "cell_id", None), None
+        self.had_gradients = torch.is_grad_enabled()
         of_lesson = LESSON_CELL.fullmatch(self.cell_id or "") or self.cell_id in [
             each.id for each in self.exercises
         ]
@@ -240,16 +253,15 @@ class CellRuns:
         return run is not None and bool(saved) and digest_of(run.source) not in map(digest_of, saved)
 
     def edited(self, exercise: PublicExercise) -> str:
-        """Return that an exercise's cell was saved with another text after it last ran, "" if it was not."""
+        """Return that an exercise's cell was saved with other code after it last ran, "" if it was not."""
         file = notebook_file(self.names)
         if file is None or not self.differs(exercise):
             return ""
-        run = self.own[exercise.id]
-        elsewhere = digest_of(run.source) in map(digest_of, saved_code(file))
-        if elsewhere or file.stat().st_mtime < run.ended:
+        run, saved = self.own[exercise.id], saved_cells(file)[exercise.id]
+        there = any(same_code(run.source, each) for each in (saved, *saved_code(file)))
+        if there or file.stat().st_mtime < run.ended:
             return ""
-        empty = not saved_cells(file)[exercise.id].strip()
-        return (EMPTIED if empty else EDITED).format(name=exercise.name)
+        return (EDITED if saved.strip() else EMPTIED).format(name=exercise.name)
 
     def unwritten(self, exercise: PublicExercise) -> str:
         """Return what to say of an exercise that `is_unwritten`: to write it, or to run its cell."""

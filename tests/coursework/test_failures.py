@@ -166,14 +166,15 @@ def test_a_demo_that_uses_what_is_wrong_is_one_line(run: dict[str, nbformat.Note
 
 def test_gradients_that_were_left_switched_off_are_told() -> None:
     """An answer that switched them off may have been mended since, and a right one fails for it."""
-    cell = next(cell.source for cell in RELEASED if cell.id == "softmax")
-    names: dict[str, object] = {"softmax": torch.softmax}
-    runs = CellRuns(names, {"softmax": CellRun(cell, None, True, torch.softmax)})
-    tested = next(each for each in every_exercise() if each.id == "softmax")
-    for off in (False, True):
-        with torch.set_grad_enabled(not off):
+    names: dict[str, object] = {"causal_mask": torch.ones, "torch": torch}
+    runs = CellRuns(names, {"causal-mask": CellRun("causal_mask = torch.ones", None, True, torch.ones)})
+    tested = next(each for each in every_exercise() if each.id == "causal-mask")
+    right = "assert torch.ones(1, requires_grad=True).exp().requires_grad"
+    for had_gradients, runs.source, told in (True, right, False), (False, right, True), (False, "assert 0", False):
+        runs.had_gradients = had_gradients
+        with torch.set_grad_enabled(had_gradients):
             _, said, _ = failures._failed(AssertionError("No gradient."), tested, runs)
-        assert (said == failures.GRADIENTS_OFF) == off
+        assert (said == failures.GRADIENTS_OFF) == told
 
 
 def test_a_demo_that_lacks_what_is_not_written_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

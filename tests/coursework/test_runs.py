@@ -764,10 +764,15 @@ def test_what_was_saved_after_it_ran_is_not_called_right(tmp_path: Path) -> None
         notebook = nbformat.read(file, as_version=4)
         (cell,) = (cell for cell in notebook.cells if cell.id == "softmax")
         for source, told in (RIGHT.replace("def soft", "def sof"), "is not what you last ran"), ("", "is empty"):
+            cell.source = f"# the same with a comment\n{RIGHT}"
+            nbformat.write(notebook, file)
+            assert "Right on all" in said(run("new", "check('softmax')"))
             cell.source = source
             nbformat.write(notebook, file)
             assert f"there the cell of softmax {told}" in said(run("new", "check('softmax')")).replace("`", "")
         assert "Not answered yet: softmax (2 points)" in said(run("new", "from coursework import hand_in\nhand_in()"))
+        run("softmax", RIGHT)  # and not saved yet
+        assert said(run("new", "hand_in()")).startswith("You ran the cell of softmax after the notebook was last saved")
 
 
 def test_an_answer_in_a_cell_of_ones_own_counts_as_in_grading(tmp_path: Path) -> None:

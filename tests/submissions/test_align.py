@@ -208,6 +208,12 @@ def test_a_question_alone_is_not_an_answer(course: Course, tmp_path: Path) -> No
         nbformat.write(notebook, tmp_path / "n.ipynb")
         (part,) = (each for each in align(course, lesson, tmp_path / "n.ipynb", NAMES).parts if each.exercise == "recurrence")
         assert part.unanswered == (answer == question)
+    cell.source = question
+    own = nbformat.v4.new_markdown_cell("It reads one word after the other.")
+    notebook.cells.insert(notebook.cells.index(cell) + 1, own)  # a person has to see it
+    nbformat.write(notebook, tmp_path / "n.ipynb")
+    (part,) = (each for each in align(course, lesson, tmp_path / "n.ipynb", NAMES).parts if each.exercise == "recurrence")
+    assert not part.unanswered
 
 
 def test_an_empty_alignment_misses_everything(course: Course) -> None:
