@@ -32,9 +32,9 @@ def is_unanswered(source: str, skeleton: str) -> bool:
 
 
 def same_code(one: str, other: str) -> bool:
-    """Return whether two cells have the same code, whatever their comments and blanks are."""
+    """Return whether two cells have the same code, with or without comments, or the same text with magics."""
     try:
-        return ast.dump(ast.parse(without_magics(one))) == ast.dump(ast.parse(without_magics(other)))
+        return ast.dump(ast.parse(one)) == ast.dump(ast.parse(other))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return stripped(one) == stripped(other)
 

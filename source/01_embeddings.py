@@ -37,7 +37,7 @@
 # | recurrence, in your own words | 2 | 1, and 4 with table 1 |
 # | stretch: `bpe_merges` | not counted | 5.1, byte-pair encoding |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers, and float64 besides float32. `check("NAME")` shows a small example: your result beside the right one. If you are stuck, `check("NAME", where=True)` looks for the wrong line, and `skip("NAME")` puts a working version in place; the exercise then counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers, and float64 as well as float32. `check("NAME")` shows a small example: your result beside the right one. If you are stuck, `check("NAME", where=True)` looks for the wrong line, and `skip("NAME")` puts a working version in place; the exercise then counts as unanswered.
 
 # %% setup
 import math

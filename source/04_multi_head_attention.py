@@ -36,7 +36,7 @@
 # | shapes and choices | 2 | 3.2.2 |
 # | stretch: `load_from_bert` | not counted | not in the paper |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers, and float64 besides float32. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers, and float64 as well as float32. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% [markdown] slide="skip"
 # The next cell loads your `scaled_dot_product_attention` from `03_attention.ipynb`, if that is in the same folder and agrees with PyTorch, or else a stand-in. Your score doesn't depend on it.

@@ -40,7 +40,7 @@
 # | 2 | the fourteen tensors | 2 | 8 | 3.1 to 3.5 |
 # | 2 | `sample_next` | stretch | 15 | not in the paper: Holtzman et al. 2020, section 3 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers, and float64 besides float32. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers, and float64 as well as float32. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 
 # %% [markdown] slide="skip"
 # The next cell loads your parts from earlier lessons, where they are next to this notebook and pass a quick check, and stand-ins for the others. Your grade doesn't depend on it.
@@ -624,7 +624,7 @@ axes = plots.curves([step / 1000 for step in steps], rates,
 axes.set_ylim(0, 1.5);
 
 # %% [markdown]
-# A longer warm-up gives a later and lower peak, and a smaller model gets a higher rate. This lesson's runs take a third to 0.7 of the rate, because their short warm-up would make the peak too high.
+# A longer warm-up gives a later and lower peak, and a smaller model gets a higher rate. This lesson's runs scale the rate by between a third and 0.7, because their short warm-up would make the peak too high.
 #
 # Training a post-norm model with a high rate from the first step often fails, as sitting 2 shows. A pre-norm model can often do without warm-up.
 #

@@ -38,7 +38,7 @@
 # | what a head does | 2 | 15 | written; Jain and Wallace 2019, arXiv:1902.10186 |
 # | `silence_head` | stretch | 12 | Michel et al. 2019, arXiv:1905.10650 |
 #
-# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers, and float64 besides float32. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
+# In each exercise, replace `# YOUR CODE HERE` and the line `raise NotImplementedError()` with your answer, then run the visible tests below it (their code is folded; a click on it opens it). They are a first check; grading uses other sizes and numbers, and float64 as well as float32. If you are stuck, `skip("NAME")` puts a working version in place, and the exercise counts as unanswered.
 #
 # The next two cells load your Transformer from lesson 7 and a pretrained `bert`, or stand-ins where these are missing. Your grade doesn't depend on it.
 

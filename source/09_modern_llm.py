@@ -1234,7 +1234,7 @@ print(f"after 256 tokens, the cache makes the next one {gain:.0f} times as fast"
 #
 # Measure how fast memory is read by a sum, and by the product of a matrix with one vector.
 #
-# Two such products show what 16 bits bring: one with the table, read from memory, one with a `w_q`, which stays in the processor.
+# Two such products show what 16 bits bring: one with the table, read from memory, and one with `w_q`, which fits in a cache.
 
 # %% demo
 size = 134_515_008 * 4  # bytes of all weights

@@ -42,7 +42,7 @@ class CommandGroup(click.Group):
     """
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the command that was asked for; help and version, too, may find no room for what they print."""
+        """Run the command; what goes wrong where help or the version is printed is reported as well."""
         try:
             return super().main(*args, **kwargs)
         except SandboxMissingError as problem:

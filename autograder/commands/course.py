@@ -52,8 +52,8 @@ def students(
     A student on the list who hands in nothing is reported as absent.
 
     --remove deletes a student's submissions, feedback, attempts, scores and lines in the reports. Files in
-    exports/ stay, and so does what lies in nbgrader's exchange, and in downloaded/ after 'nbgrader
-    zip_collect', which may bring a submission back.
+    exports/ and in nbgrader's exchange stay. So do those in downloaded/; running 'nbgrader zip_collect'
+    again can bring a submission back.
     """
     if roster and remove:
         raise CourseError("--import and --remove do not go together: run one after the other")

@@ -4,8 +4,7 @@ The rules are those of Canvas' own importer:
 https://github.com/instructure/canvas-lms/blob/master/lib/gradebook_importer.rb
 The first columns are Student, ID, SIS User ID, SIS Login ID and Section, in this order. The second row
 holds the points possible. A column belongs to the assignment whose title or "title (id)" is its
-heading. An empty cell leaves Canvas' score as it is; where there is no score to write, a score that stands in
-the roster stays.
+heading. An empty cell leaves Canvas' score as it is.
 """
 
 import re
@@ -41,21 +40,19 @@ def canvas_csv(scores: ClassScores, roster: Roster, titles: Mapping[str, str], *
             "Canvas exports (Grades › Export); give that with --roster"
         )
     known = roster.known(scores.students)
-    headings = [titles[each.lesson] for each in scores.lessons]
     rows, logins = [], dict[str, str]()
     for student in scores.students:
         who = known.get(student, Person())
         login = who.login or who.student or student
         if (other := logins.setdefault(login.casefold(), student)) != student:
             raise CourseError(f"the folders '{other}' and '{student}' are one login for Canvas: {ONE_FOLDER}")
-        earned = [lesson.cell(student, partial=partial) for lesson in scores.lessons]
-        stood = [who.row.get(heading) for heading in headings]
-        cells = [there if cell is None else cell for cell, there in zip(earned, stood, strict=True)]
+        cells = [lesson.cell(student, partial=partial) for lesson in scores.lessons]
         rows.append([who.full_name or student, who.canvas_id, who.number, login, who.section, *cells])
     for who in roster.without(known):
-        stood = [who.row.get(heading) for heading in headings]
+        nothing = [None] * len(scores.lessons)
         login = who.login or who.student_id
-        rows.append([who.full_name, who.canvas_id, who.number, login, who.section, *stood])
+        rows.append([who.full_name, who.canvas_id, who.number, login, who.section, *nothing])
+    headings = [titles[each.lesson] for each in scores.lessons]
     points = [each.max_score for each in scores.lessons]
     return csv_text([[*COLUMNS, *headings], [POINTS, "", "", "", "", *points], *rows])
 

@@ -55,8 +55,7 @@ def worksheet(scores: LessonScores, worksheet: Roster, *, partial: bool) -> str:
         _require_same_maximum(person.row.get(most, ""), scores)
         student = graded.get(id(person), "")
         grade = scores.cell(student, partial=partial)
-        own = {} if grade is None else {spelt[GRADE.casefold()]: grade}
-        rows.append([own.get(title, person.row[title]) for title in columns])
+        rows.append([grade if title == spelt[GRADE.casefold()] else person.row[title] for title in columns])
     return csv_text([columns, *rows])
 
 

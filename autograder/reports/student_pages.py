@@ -130,7 +130,7 @@ class ScoreChange:
 
     def __str__(self) -> str:
         if self.before is None and self.after is None:
-            return "a new answer, to be graded"
+            return "a new answer"
         return f"{words.points(self.before)} → {words.points(self.after)}"
 
 
@@ -160,15 +160,14 @@ def steps(attempts: Iterable[Attempt]) -> list[AttemptStep]:
 
 
 def _since(before: Attempt, now: Attempt) -> list[ScoreChange]:
-    new = {name for name, answer in now.answers.items() if before.answers.get(name) != answer}
+    new = {name for name, answer in now.answers.items() if before.answers.get(name, answer) != answer}
     return changes(before.report, now.report, new)
 
 
 def changes(before: Report, after: Report, new: Collection[str] = ()) -> list[ScoreChange]:
     """Return the exercises whose scores differ, in the lesson's order; none if either was not graded.
 
-    Those with a `new` answer count as well if a person has yet to grade it: the score of the earlier one is
-    gone.
+    Those with a `new` answer in words count as well: a score that a person gave to the earlier one is gone.
     """
     if not before.is_graded or not after.is_graded:
         return []
@@ -178,7 +177,8 @@ def changes(before: Report, after: Report, new: Collection[str] = ()) -> list[Sc
         for each in after.exercises
         if each.id in old
         and (
-            words.points(old[each.id]) != words.points(each.score) or (each.score is None and each.id in new)
+            words.points(old[each.id]) != words.points(each.score)
+            or (each.outcome is Outcome.BY_HAND and each.id in new)
         )
     ]
 

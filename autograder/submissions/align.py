@@ -40,7 +40,7 @@ from autograder.submissions.released import (
     metadata,
     released_notebook,
 )
-from coursework.cells import BLANK, defines, stripped
+from coursework.cells import defines, stripped
 
 BUILTINS = frozenset(vars(builtins))
 WORD = re.compile(r"[^\W\d_]{4,}")  # shorter words say little
@@ -364,18 +364,8 @@ class _Alignment:
         skeleton, code = cell.source, role is Role.SOLUTION
         cell.source = self._joined(name, texts, skeleton, code=code)
         unchanged = not cell.source.strip() or same_code(cell.source, skeleton)
-        only_question = stripped(cell.source) == stripped(skeleton.replace(BLANK, ""))
-        unchanged |= only_question and not self._answers_below(submitted)
         unanswered = unchanged or (code and is_blank(cell.source))
         return cell, Part(role, cell.source, name, unanswered=unanswered)
-
-    def _answers_below(self, submitted: Sequence[int]) -> bool:
-        """Return whether a text of the student's own follows a cell: it may answer what the cell asks."""
-        below = max(submitted, default=len(self.submitted.cells)) + 1
-        if below >= len(self.submitted.cells) or self.matching.places[below] is not None:
-            return False
-        cell = self.submitted.cells[below]
-        return cell.cell_type == "markdown" and bool(cell.source.strip())
 
     def _joined(self, name: str, texts: list[str], skeleton: str, *, code: bool) -> str:
         """Return one answer: the last of several copies, or all pieces of a cell that was split."""

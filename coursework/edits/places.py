@@ -17,8 +17,15 @@ MOST_AFTER: Final = 96  # changes that are tried after the first that was found
 BOTH: Final = 2
 MOST_PLACES: Final = 2  # that are told side by side; more say nothing
 BESIDE: Final = 0.4  # by how much a change may cost more than the likeliest, and still be told
-EXPRESSION: Final = "another expression"
-VAGUE: Final = (EXPRESSION, "another statement", "another call", "something more", "something less")
+SEVERAL: Final = "several changes"  # of one line, each of another kind
+VAGUE: Final = (
+    SEVERAL,
+    "another expression",
+    "another statement",
+    "another call",
+    "something more",
+    "something less",
+)
 LONGEST: Final = 400  # characters of the student's lines
 
 
@@ -148,12 +155,12 @@ def _alone(edit: CodeEdit, others: Sequence[CodeEdit], lines: Sequence[str]) -> 
 def _all_wrong(edits: Sequence[CodeEdit], lines: Sequence[str]) -> list[Told]:
     """Return places that are all wrong: each line once, and no gap beside a line if two others are told.
 
-    Several changes of one line are another expression: the kind of one of them would not be enough.
+    Changes of different kinds in one line are several changes: the kind of one would not be enough.
     """
     once: dict[tuple[int, int], CodeEdit] = {}
     for edit in reversed(edits):
         other = once.get((edit.first, edit.last), edit)
-        once[edit.first, edit.last] = edit if edit.what == other.what else replace(edit, what=EXPRESSION)
+        once[edit.first, edit.last] = edit if edit.what == other.what else replace(edit, what=SEVERAL)
     places = [*once.values()][::-1]
     shown = {line for each in places if each.what != MISSING for line in range(each.first, each.last + 1)}
     apart = [each for each in places if each.what != MISSING or shown.isdisjoint((each.first, each.last))]

@@ -166,6 +166,8 @@ class WriteExample(CallFunction):
             new = answer.find()(model, ids, max_new, choose, end_id)
         except InterruptedError:
             return {"train mode afterwards": model.training}
+        if new is None:
+            raise StructureError(Fault.NO_RESULT, detail="None")
         written = new.size(1) if isinstance(new, torch.Tensor) and new.dim() == 2 else 0
         return {
             "ids": new,

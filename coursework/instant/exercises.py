@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from coursework.cells import defines, digest_of, names_bound
+from coursework.cells import defines, digest_of, is_unanswered, names_bound
 from coursework.console import with_capital
 from coursework.example_files import document, lessons
 
@@ -112,7 +112,7 @@ def saved_cells(file: Path) -> dict[str, str]:
     """Return the texts of the graded cells in a saved notebook by their ids; none if it cannot be read.
 
     They are what grading reads: of several copies the last whole answer, of a cell that was split its pieces,
-    of one that is as it was released the only other cell that defines the name.
+    of one that is empty or as it was released the only other cell that defines the name.
     """
     exercises = {each.id: each for each in exercises_of(file.stem)}
     found = {}
@@ -128,7 +128,7 @@ def saved_cells(file: Path) -> dict[str, str]:
     added = [cell.source for cell in code if "nbgrader" not in cell.metadata]
     for each in exercises.values():
         elsewhere = [source for source in added if defines(source, each.name)]
-        if len(elsewhere) == 1 and digest_of(found.get(each.id, "")) == each.skeleton:
+        if len(elsewhere) == 1 and each.id in found and is_unanswered(found[each.id], each.skeleton):
             (found[each.id],) = elsewhere
     return found
 

@@ -247,10 +247,13 @@ class CellRuns:
         return "" if unwritten or defines(saved, exercise.name) else saved
 
     def differs(self, exercise: PublicExercise) -> bool:
-        """Return whether an exercise's cell last ran with another text than any that is saved."""
+        """Return whether an exercise's cell last ran with other code than any that is saved."""
         run, file = self.own.get(exercise.id), notebook_file(self.names)
-        saved = graded_cells(file).get(exercise.id, {}).values() if file else ()
-        return run is not None and bool(saved) and digest_of(run.source) not in map(digest_of, saved)
+        saved = [*graded_cells(file).get(exercise.id, {}).values()] if file else []
+        pieces = "\n".join(saved)  # of a cell that was split after it ran
+        if run is None or not saved:
+            return False
+        return not any(same_code(run.source, each) for each in (*saved, pieces))
 
     def edited(self, exercise: PublicExercise) -> str:
         """Return that an exercise's cell was saved with other code after it last ran, "" if it was not."""
@@ -258,7 +261,7 @@ class CellRuns:
         if file is None or not self.differs(exercise):
             return ""
         run, saved = self.own[exercise.id], saved_cells(file)[exercise.id]
-        there = any(same_code(run.source, each) for each in (saved, *saved_code(file)))
+        there = any(same_code(run.source, each) for each in saved_code(file))
         if there or file.stat().st_mtime < run.ended:
             return ""
         return (EDITED if saved.strip() else EMPTIED).format(name=exercise.name)

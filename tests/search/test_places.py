@@ -40,7 +40,7 @@ def test_several_places_that_may_go_around_what_is_wrong_are_not_told(one: str, 
 def test_several_changes_of_one_line_are_not_told_as_one_of_them() -> None:
     """None of the two would be enough."""
     both = found(2, "g", "h", "another call than `g`").edits + found(2, "x)\n", "a)\n", "another variable").edits
-    assert [each.what for each in told([CodeChange(both, SOURCE)], SOURCE)] == ["another expression"]
+    assert [each.what for each in told([CodeChange(both, SOURCE)], SOURCE)] == ["several changes"]
 
 
 def test_more_than_two_unrelated_places_tell_nothing() -> None:
