@@ -39,9 +39,8 @@ $(READY): requirements.txt requirements-pretrained.txt pyproject.toml
 demo: $(READY)
 	$(BIN)/autograder demo
 
-# Many of these tests wait for a process, so there is one worker more than cores, of at most 4.
 test: lint
-	$(PYTEST) -n $$(($$(nproc 2>/dev/null || echo 2) + 1)) --dist worksteal -m "not full"
+	$(PYTEST) --dist worksteal -m "not full"
 
 # The dearest tests come last, so the workers take a few at a time, in order.
 test-all: lint

@@ -15,7 +15,12 @@ def test_there_are_lessons() -> None:
     assert COURSE.lessons()
 
 
-@pytest.mark.parametrize("lesson", COURSE.lessons())
+OTHERS = pytest.mark.full("another lesson", seconds=6)
+
+
+@pytest.mark.parametrize(
+    "lesson", [pytest.param(each, marks=[OTHERS] if each != "03_attention" else []) for each in COURSE.lessons()]
+)
 def test_notebooks_are_current(lesson: str) -> None:
     """Instructor's, released and solved notebook, and the pictures beside them."""
     check(COURSE, [lesson])

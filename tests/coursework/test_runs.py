@@ -20,6 +20,7 @@ def released(lesson: str) -> dict[str, str]:
 
 
 RELEASED = released(LESSON)
+KERNEL = pytest.mark.full("a kernel of its own, for what others hold in part", seconds=5)
 RIGHT = """def softmax(x, dim=-1):
     e = (x - x.amax(dim, keepdim=True)).exp()
     return e / e.sum(dim, keepdim=True)"""
@@ -458,6 +459,7 @@ def test_answers_without_examples_have_one_state(lab: Lab) -> None:
         assert mark != "●" or glance[2].startswith(words)
 
 
+@KERNEL
 def test_answers_that_lack_an_entry_are_not_called_filled_in(tmp_path: Path) -> None:
     """Nor before their visible test has run: one is left out, or misspelt. `hand_in` says so as well."""
     for run in lab_in(tmp_path, lesson="04_multi_head_attention", written={"head-shapes": "answers = {}"}):
@@ -523,7 +525,10 @@ def test_what_only_the_kernel_has_is_told_before_handing_in(tmp_path: Path) -> N
 SCORES = "def attention_scores(q, k):\n    return q @ k.mT / k.size(-1) ** 0.5"
 
 
-@pytest.mark.parametrize("magic", ["%%capture", "%%time", "%%prun -q"])
+MAGICS = [pytest.param(each, marks=KERNEL) for each in ("%%time", "%%prun -q")]
+
+
+@pytest.mark.parametrize("magic", ["%%capture", *MAGICS])
 def test_an_answer_below_a_magic_is_the_cells_own(tmp_path: Path, magic: str) -> None:
     """Of a cell that was saved and run so, the test passes, `check` says right, and it can be handed in."""
     source = f"{magic}\n{SCORES}"
@@ -554,6 +559,7 @@ def test_the_text_below_a_magic_is_read_as_grading_reads_it(lab: Lab, magic: str
         assert "imports ctypes" in told.replace("`", "")
 
 
+@KERNEL
 def test_a_magic_that_keeps_nothing_is_named(tmp_path: Path) -> None:
     """By `check` and `hand_in`, the first time and where an earlier run has left the name."""
     source = f"%%timeit -n1 -r1\n{SCORES}"
@@ -592,6 +598,7 @@ def test_what_has_not_run_is_named_before_handing_in(tmp_path: Path) -> None:
         assert "Not run since" not in told
 
 
+@KERNEL
 def test_an_earlier_exercise_that_has_only_not_run_is_not_called_failing(tmp_path: Path) -> None:
     """By `check`, alone and at a glance; nor is one that is not written."""
     attention = "scaled-dot-product-attention"
@@ -625,6 +632,7 @@ SHIFT = """def shift_matrix(offset, d_model):
     return matrix"""
 
 
+@KERNEL
 def test_an_earlier_exercise_that_only_the_test_calls_is_blamed_as_well(tmp_path: Path) -> None:
     """And nothing is held against the answer, which is right."""
     for run in lab_in(tmp_path, lesson="02_positional_encoding"):
@@ -732,6 +740,7 @@ def test_a_demo_blames_the_exercise_that_it_failed_for(tmp_path: Path) -> None:
         assert "MultiHeadAttention is not right yet" in said(run("demo-17"))
 
 
+@KERNEL
 def test_what_is_skipped_is_named_before_handing_in(tmp_path: Path) -> None:
     """A written answer that was not right is not forgotten, and one that is not written is named once."""
     for run in lab_in(tmp_path, written={"softmax": NO_RETURN}):

@@ -43,6 +43,7 @@ def test_a_busy_machine_changes_no_score(
     assert grader.grade(LESSON, path).report == idle
 
 
+@pytest.mark.full("waits as long as the real limits", seconds=20)
 def test_waiting_is_told_from_computing(
     grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -65,7 +65,7 @@ def test_the_score_says_what_is_pending() -> None:
 def test_the_same_advice_is_given_once() -> None:
     """Seven untouched skeletons are listed together, above one paragraph."""
     text = _printed(_with(*[Outcome.UNANSWERED] * 7))
-    assert text.count("You didn't change the skeleton") == 1
+    assert text.count("There is no answer in the exercise's own cell") == 1
     assert "○ softmax, attention-scores, causal-mask" in text
 
 

@@ -349,13 +349,16 @@ def test_a_loop_without_alarms_ends_by_the_kernels_count(run: Run, before: str) 
         run.cell(f"{ALARMS_OFF}{before}while True: pass", 1)
 
 
+ALSO = pytest.mark.full("another way to wait", seconds=3)
+
+
 @pytest.mark.parametrize(
     "waiting",
     [
-        "import time\ntime.sleep(60)",
-        "import asyncio\nloop = asyncio.new_event_loop()\nloop.run_forever()",
-        "import threading\nthreading.Event().wait()",
-        "import time\ntime.monotonic = time.time = lambda: 0.0\nwhile True: time.sleep(0.05)",
+        pytest.param("import time\ntime.sleep(60)", marks=ALSO),
+        pytest.param("import asyncio\nloop = asyncio.new_event_loop()\nloop.run_forever()", marks=ALSO),
+        pytest.param("import threading\nthreading.Event().wait()", marks=ALSO),
+        pytest.param("import time\ntime.monotonic = time.time = lambda: 0.0\nwhile True: time.sleep(0.05)", marks=ALSO),
         "os.kill(os.getpid(), signal.SIGSTOP)",
         "import time\nstart = time.monotonic()\nwhile True:\n"  # computes whenever somebody looks
         "    time.sleep(0.05 if 0.1 < (time.monotonic() - start) % 1 < 0.85 else 0)",

@@ -60,6 +60,7 @@ def test_a_submission_of_the_exchange_is_graded_and_given_back(
     assert len(list(AttemptLog(course.reports))) == 2
 
 
+@pytest.mark.full("a watch for each of three times; a class run has the same rule", seconds=10)
 def test_the_time_in_a_watched_folder_is_the_one_that_counts(course: Course, look: Look, tmp_path: Path) -> None:
     """Also if only that changes, or is gone with a second attempt; what has no time is said."""
     elsewhere = Course(tmp_path / "inbox")
@@ -82,7 +83,7 @@ def test_the_time_in_a_watched_folder_is_the_one_that_counts(course: Course, loo
             assert book.find_submission(LESSON, "ada").total_seconds_late == late
 
 
-@pytest.mark.parametrize("renamed", [False, True])
+@pytest.mark.parametrize("renamed", [pytest.param(False, marks=pytest.mark.full("the plainer case", seconds=3)), True])
 def test_assignment_list_offers_the_feedback_whatever_the_notebooks_are_called(
     exchange: Path, submit: Submit, look: Look, *, renamed: bool
 ) -> None:
