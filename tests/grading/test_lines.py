@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autograder.grading.grader import GradedSubmission, Grader
-from autograder.grading.lines import Blame, _titles
+from autograder.grading.lines import Blame, LineFinder, _titles
 from autograder.lessons.loading import load_lesson
 from autograder.model.report import BY_CHANGE, ExerciseReport, NamedMistake, Outcome, WrongLines
 from autograder.search import search
@@ -173,14 +173,22 @@ def test_of_several_mistakes_one_that_has_only_a_place_is_named_by_it(grader: Gr
     assert [each.title for each in done.misconceptions] == ["The expression is wrong (line 2)", "`dim` does not default to −1"]
 
 
-def test_half_of_a_mending_is_no_mistake_of_the_answer(grader: Grader, hand_in: HandIn) -> None:
+def test_half_of_a_mending_is_no_mistake_of_the_answer(
+    grader: Grader, hand_in: HandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """One known mistake does all that this answer does; a line mended alone would make another."""
     lesson = "05_encoder"
-    right = load_lesson(grader.course, lesson)["encoder-layer"].answer
-    wrong = right.replace("self.norm1(x + self.dropout(attended))", "self.dropout(self.norm1(x + attended))")
-    wrong = wrong.replace("self.norm2(x + self.dropout(transformed))", "self.dropout(self.norm2(x + transformed))")
+    wrong, edits = load_lesson(grader.course, lesson)["encoder-layer"].answer, []
+    for right, turned, kind in (
+        ("self.norm1(x + self.dropout(attended))", "self.dropout(self.norm1(x + attended))", "another expression"),
+        ("self.norm2(x + self.dropout(transformed))", "self.dropout(self.norm2(x + transformed))", "another order"),
+    ):
+        wrong = wrong.replace(right, turned)
+        start, line = len(wrong.partition(turned)[0].encode()), wrong.partition(turned)[0].count("\n") + 1
+        edits.append(CodeEdit(((start, start + len(turned), right),), line, line, kind))
+    monkeypatch.setattr(LineFinder, "find", lambda *_: ([combined(wrong, edits)], False))  # whatever time it has
     done = grader.grade(lesson, hand_in(lesson, encoder_layer=wrong), lines=True).report.exercise("encoder-layer")
-    assert len(done.lines or ()) == 2
+    assert [each.first for each in done.lines or ()] == [each.first for each in edits]
     assert [each.id for each in done.misconceptions] == ["dropout-after-norm"]
 
 
