@@ -779,10 +779,8 @@ losses = training.train(tiny, adam, lambda *batch: train_step(tiny, *batch, adam
 for line, ids in zip(pairs, greedy_decode(tiny, src, max_len=6)):
     print(f"{line:30}", " ".join(english[i] for i in ids.tolist() if i > 2))
 
-# %% [markdown]
-# Now follow greedy decoding. Each row is one step: its label is what has been written so far, and its cells show the probability of each possible next token.
-#
-# The model is almost certain of every token, so the logits are divided by 3 here to let you see the runners-up.
+# %% [markdown] slide="subslide"
+# Each row is a step of greedy decoding: the text so far, and how probable each next token is, with logits divided by 3 to let you see the runners-up.
 
 # %% demo
 written, rows = ["<sos>"], []
@@ -796,7 +794,7 @@ axes = plots.heatmap(torch.stack(rows)[:, 2:], steps, english[2:])
 axes.tick_params(axis="x", rotation=60)
 
 # %% [markdown]
-# The largest entry of each row belongs to the token that is appended.
+# The largest entry of each row belongs to the token that is appended. Without the division it would be close to 1.
 #
 # There are other ways to decode. *Beam search* keeps the few best beginnings instead of one; the paper keeps four (section 6.1). *Sampling* draws the next token from the distribution, as in sitting 2.
 
