@@ -123,10 +123,10 @@ class LineFinder:
     ) -> list[NamedMistake]:
         """Name the mistakes of an answer that is wrong in several places.
 
-        Each place is tried as it stands, with the others mended, and the one that fails most checks comes
-        first. A failure, a NaN or an exception that the answer itself doesn't give comes from the others
-        being mended: then no known mistake is looked for. Nor are there several where one known mistake
-        does all that the answer does: the halves of its mending are no mistakes that anybody made.
+        Each place is tried as the student wrote it, with the others corrected; the one that fails the most
+        checks comes first. A failure, a NaN or an exception that the answer itself doesn't show comes from
+        the corrections, so no known mistake is looked for there. If one known mistake explains everything
+        that the answer does, nothing is named: half of its correction would look like another mistake.
         """
         named: dict[str, NamedMistake] = {}
         unknown: list[CodeEdit] = []
