@@ -98,7 +98,7 @@ def regrade(course: Course, lesson: str, pool: Pool) -> list[Regraded]:
     checks = exercise_versions(course, lesson, loop.version)
     before = AttemptLog(course.reports).graded(lesson)
     asked = (
-        _touched(loop.submission(student), attempt, checks, sandboxed=pool.sandboxed)
+        _touched(loop.submission(student), attempt, checks, loop.version, sandboxed=pool.sandboxed)
         for student, attempt in sorted(before.items())
     )
     todo = [submission for submission in asked if submission is not None]
@@ -112,10 +112,12 @@ def regrade(course: Course, lesson: str, pool: Pool) -> list[Regraded]:
 
 
 def _touched(
-    submission: Submission, attempt: Attempt, checks: dict[str, str], *, sandboxed: bool
+    submission: Submission, attempt: Attempt, checks: dict[str, str], version: str, *, sandboxed: bool
 ) -> Submission | None:
     """Return the submission with what need not be graded again; None if there is nothing to grade."""
     if submission.sha256() != attempt.sha256:
+        return None
+    if not attempt.report.is_graded and attempt.settles(attempt.sha256, version, sandboxed=sandboxed):
         return None
     kept = [
         each

@@ -88,6 +88,14 @@ def report_total(report: Report, penalty: float = 0.0) -> str:
     return total(max(0.0, report.score - penalty), report.max_score, report.pending)
 
 
+def earlier_total(report: Report) -> str:
+    """Return what an earlier attempt scored; points that a person gave are kept for the newest one alone."""
+    if not report.pending:
+        return report_total(report)
+    most = report.max_score - report.pending
+    return f"{total(report.score, most, 0)}, without what is graded by hand" if most else "graded by hand"
+
+
 def taken_off(penalty: float) -> str:
     """Return what lateness cost: "4 points taken off"."""
     return f"{counted(round(penalty, 2), 'point')} taken off"

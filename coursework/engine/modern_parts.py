@@ -12,7 +12,7 @@ import torch
 from torch import nn
 from torch.utils._pytree import tree_leaves
 
-from coursework.engine.operation import Answer, Fault, StructureError, kind_of
+from coursework.engine.operation import Answer, StructureError, kind_of, returned_pair, returned_something
 from coursework.engine.operations import CallFunction, CallModule
 
 PAST: Final = "past"
@@ -46,7 +46,7 @@ class InPieces(CallModule):
         """Call a module that is built already, piece by piece."""
         past, found = None, list[Any]()
         for call in self.calls:
-            output, past = _pair(built(*_with_past(call, past)))
+            output, past = returned_pair(built(*_with_past(call, past)))
             found.append({"output": output, "past": past, "both": (output, past)}[self.wanted])
         return found[-1] if self.last or len(found) == 1 else found
 
@@ -54,15 +54,6 @@ class InPieces(CallModule):
 def _with_past(call: Sequence[Any], past: Any) -> list[Any]:
     """Return the arguments of a call, with a past in the place of PAST."""
     return [past if isinstance(argument, str) else argument for argument in call]
-
-
-def _pair(returned: Any) -> tuple[Any, Any]:
-    """Return the two parts of what a module gave; StructureError if there are not two."""
-    if returned is None:
-        raise StructureError(Fault.NO_RESULT, detail="None")
-    if not isinstance(returned, (tuple, list)) or len(returned) != 2:
-        raise StructureError("pair", detail=kind_of(returned))
-    return returned[0], returned[1]
 
 
 @dataclass(frozen=True)
@@ -79,10 +70,10 @@ class TwoWaysOn(CallModule):
     def call(self, built: nn.Module) -> Any:
         """Call a module that is built already."""
         first, *others = self.calls
-        output, past = _pair(built(*first))
+        output, past = returned_pair(built(*first))
         before = tree_leaves(past)
         copies = [leaf.detach().clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in before]
-        outputs = [output, *(_pair(built(*_with_past(call, past)))[0] for call in others)]
+        outputs = [output, *(returned_pair(built(*_with_past(call, past)))[0] for call in others)]
         after = tree_leaves(past)
         kept = len(after) == len(before) and all(map(_is_kept, after, before, copies))
         return {"outputs": outputs, "past as it was": kept}
@@ -163,11 +154,9 @@ class WriteExample(CallFunction):
             return (logits.argmax(dim=-1) + self.step) % WORDS
 
         try:
-            new = answer.find()(model, ids, max_new, choose, end_id)
+            new = returned_something(answer.find()(model, ids, max_new, choose, end_id))
         except InterruptedError:
             return {"train mode afterwards": model.training}
-        if new is None:
-            raise StructureError(Fault.NO_RESULT, detail="None")
         written = new.size(1) if isinstance(new, torch.Tensor) and new.dim() == 2 else 0
         return {
             "ids": new,

@@ -132,6 +132,20 @@ def returned_tensors(values: Any) -> list[torch.Tensor]:
     return [returned_tensor(value) for value in values]
 
 
+def returned_something(value: Any) -> Any:
+    """Return what a call gave; StructureError for None, as after a missing `return`."""
+    if value is None:
+        raise StructureError(Fault.NO_RESULT, detail="None")
+    return value
+
+
+def returned_pair(value: Any) -> tuple[Any, Any]:
+    """Return the two parts of what a call gave; StructureError (fault "pair") if there are not two."""
+    if not isinstance(returned_something(value), (tuple, list)) or len(value) != 2:
+        raise StructureError("pair", detail=kind_of(value))
+    return value[0], value[1]
+
+
 def first_tensor(value: Any) -> torch.Tensor:
     """Return a result, or the first of a returned pair, if it is a tensor."""
     first = value[0] if isinstance(value, (tuple, list)) and value else value

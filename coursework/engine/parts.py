@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from coursework import scope
-from coursework.engine.operation import Answer, Fault, StructureError
+from coursework.engine.operation import Answer, Fault, StructureError, returned_something
 from coursework.engine.operations import CallFunction
 from coursework.heat_map import read_heat_map
 from coursework.small_bert import SmallBert, SmallTokeniser
@@ -62,9 +62,7 @@ class Echo(nn.Module):
 def greedy_decode(answer: Any, src: torch.Tensor, max_len: int, **ends: int) -> Any:
     """Decode from a model that repeats its source: the ids without columns of padding, and some facts."""
     model = Echo(ends.get("sos_id", SOS), ends.get("eos_id", EOS)).train()
-    ids = answer(model, src, max_len, **ends)
-    if ids is None:
-        raise StructureError(Fault.NO_RESULT, detail="None")
+    ids = returned_something(answer(model, src, max_len, **ends))
     if isinstance(ids, torch.Tensor) and ids.dim() == 2:
         used = (ids != model.pad_id).any(dim=0).nonzero()
         ids = ids[:, : int(used[-1]) + 1] if len(used) else ids

@@ -159,6 +159,15 @@ def test_only_the_touched_exercise_is_graded_again(course: Course, package: Path
     assert [each.differences for each in done] == [[]]
 
 
+def test_an_unreadable_file_is_read_again_only_by_another_grader(course: Course, package: Path) -> None:
+    """The next version may read it; this one has said what it is."""
+    hand_in(course, "alice", **RIGHT).write_text("no notebook")
+    record(course, "alice")
+    assert regrade.regrade(course, LESSON, POOL) == []
+    (package / "double.py").write_text("2\n")
+    assert [each.before.student for each in regrade.regrade(course, LESSON, POOL)] == ["alice"]
+
+
 def test_differences_are_shown_and_written_only_on_request(
     course: Course, package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

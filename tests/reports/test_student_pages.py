@@ -343,6 +343,15 @@ def test_the_newest_score_is_the_gradebooks() -> None:
     assert "Attempt 1," not in said  # the table says all there is to say of one attempt
 
 
+def test_an_earlier_attempt_waits_for_nobody() -> None:
+    """What a person gave is kept for the newest one alone, and an earlier one is never graded by hand again."""
+    made = [attempt(MIDDLING, "a"), attempt(PERFECT, "b", 2)]
+    said = " ".join(page({LESSON: LessonGrades(scores={"why": 1.5})}, **{LESSON: made}).text.split())
+    assert "Attempt 2, graded on 2 March 2026: 9.5 of 10 points" in said
+    assert " of 8 points, without what is graded by hand" in said
+    assert "pending" not in said
+
+
 def test_an_attempt_with_a_lower_total_than_before_says_why() -> None:
     """The newest one has the same scores, less what was taken off."""
     made = [attempt(PERFECT, "a"), attempt(PERFECT, "b", 2)]

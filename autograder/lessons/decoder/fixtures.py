@@ -10,7 +10,7 @@ from torch import nn
 
 from coursework import scope
 from coursework.engine.operation import (
-    Answer, Fault, Operation, StructureError, attribute, kind_of, load, returned_tensor,
+    Answer, Operation, attribute, load, returned_pair, returned_tensor,
 )
 
 # Taken while there still is one: a run keeps only what its lesson hands out.
@@ -54,13 +54,9 @@ class DecodeSteps(Operation):
             for number, x in enumerate(step):
                 if x is None:  # this text has ended
                     continue
-                pair = answer.find()(layer, x, *caches[number])
-                if pair is None:
-                    raise StructureError(Fault.NO_RESULT, detail="None")
-                if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                    raise StructureError("pair", detail=kind_of(pair))
-                outputs[number].append(returned_tensor(pair[0]))
-                caches[number] = (pair[1],)
+                output, cache = returned_pair(answer.find()(layer, x, *caches[number]))
+                outputs[number].append(returned_tensor(output))
+                caches[number] = (cache,)
         return [torch.cat(ys, dim=1).detach() for ys in outputs]
 
 
