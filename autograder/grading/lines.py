@@ -26,7 +26,7 @@ from autograder.search.suspects import KNOWN, lines_of_mistake
 from autograder.search.titles import titles
 from coursework.edits.cell import Cell, CodeEdit, distinct
 from coursework.edits.generic import elsewhere, everywhere, generic_edits
-from coursework.edits.places import OR_ELSE, CodeChange, combined, told
+from coursework.edits.places import OR_ELSE, TWICE, CodeChange, combined, told
 from coursework.edits.suspects import RAISED, lines_behind, steered, without_haste
 from coursework.source_rules import first_refusal
 
@@ -208,7 +208,9 @@ class LineFinder:
 def _titles(found: Sequence[CodeChange], lines: Sequence[WrongLines], source: str) -> list[NamedMistake]:
     """Return what the changes that are told are called as mistakes."""
     instead = any(OR_ELSE in each.what for each in lines)
-    meant = {(each.first, each.last, each.kind) for each in (lines[:1] if instead else lines)}
+    meant = {
+        (each.first, each.last, each.kind.removesuffix(TWICE)) for each in (lines[:1] if instead else lines)
+    }
     edits = [edit for each in found for edit in each.edits if (edit.first, edit.last, edit.what) in meant]
     return titles(edits, Cell(source)) if edits else []
 

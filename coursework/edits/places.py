@@ -17,7 +17,8 @@ MOST_AFTER: Final = 96  # changes that are tried after the first that was found
 BOTH: Final = 2
 MOST_PLACES: Final = 2  # that are told side by side; more say nothing
 BESIDE: Final = 0.4  # by how much a change may cost more than the likeliest, and still be told
-SEVERAL: Final = "several changes"  # of one line, each of another kind
+SEVERAL: Final = "several changes"  # of one line
+TWICE: Final = ", twice"  # after the kind of two changes alike in one line
 VAGUE: Final = (
     SEVERAL,
     "another expression",
@@ -155,12 +156,16 @@ def _alone(edit: CodeEdit, others: Sequence[CodeEdit], lines: Sequence[str]) -> 
 def _all_wrong(edits: Sequence[CodeEdit], lines: Sequence[str]) -> list[Told]:
     """Return places that are all wrong: each line once, and no gap beside a line if two others are told.
 
-    Changes of different kinds in one line are several changes: the kind of one would not be enough.
+    Of several changes in one line, the kind of one would not be enough.
     """
     once: dict[tuple[int, int], CodeEdit] = {}
     for edit in reversed(edits):
-        other = once.get((edit.first, edit.last), edit)
-        once[edit.first, edit.last] = edit if edit.what == other.what else replace(edit, what=SEVERAL)
+        other = once.get((edit.first, edit.last))
+        if other is None or edit.what == other.what == MISSING:
+            once[edit.first, edit.last] = edit
+        else:
+            what = edit.what + TWICE if edit.what == other.what else SEVERAL
+            once[edit.first, edit.last] = replace(edit, what=what)
     places = [*once.values()][::-1]
     shown = {line for each in places if each.what != MISSING for line in range(each.first, each.last + 1)}
     apart = [each for each in places if each.what != MISSING or shown.isdisjoint((each.first, each.last))]

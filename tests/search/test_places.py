@@ -43,6 +43,13 @@ def test_several_changes_of_one_line_are_not_told_as_one_of_them() -> None:
     assert [each.what for each in told([CodeChange(both, SOURCE)], SOURCE)] == ["several changes"]
 
 
+def test_the_same_change_made_twice_in_a_line_is_told_as_two() -> None:
+    """One of them would not be enough; and of three, the number says little."""
+    calls = [found(2, old, new, "another variable").edits[0] for old, new in (("g", "h"), ("x)", "a)"), ("\n", " \n"))]
+    assert [each.what for each in told([CodeChange((*calls[:2],), SOURCE)], SOURCE)] == ["another variable, twice"]
+    assert [each.what for each in told([CodeChange((*calls,), SOURCE)], SOURCE)] == ["several changes"]
+
+
 def test_more_than_two_unrelated_places_tell_nothing() -> None:
     """Nobody would know which of them to look at."""
     changes = [found(2, "g(x)", "g(x) / 2"), found(3, "h(a)", "h(a) * 3"), found(5, "c\n", "c + 1\n")]
