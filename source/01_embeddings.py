@@ -1076,7 +1076,7 @@ check()
 #
 # You've taken a text all the way to the tensor `(B, S, D)` that every Transformer starts from: tokens, ids, a padded batch, and vectors from a table that learns. What is missing is the order of the tokens. **Lesson 2** adds it, with sines and cosines.
 #
-# **Read on**: Vaswani et al. 2017, section 3.5. For the origin of word vectors: Mikolov et al. 2013, arXiv:1301.3781.
+# **Read on**: Vaswani et al. 2017, section 3.5. For word vectors learnt from the words around them: Mikolov et al. 2013, arXiv:1301.3781.
 
 # %% [markdown] slide="skip"
 # ## Glossary

@@ -123,7 +123,7 @@ assert heads.shape == (2, 2, 3, 4), (
 )
 assert torch.equal(heads[0, 0, 1], x[0, 1, :4]), (
     f"Head 0 of token 1 should be the first half of that token, {x[0, 1, :4].tolist()}, "
-    f"got {heads[0, 0, 1].tolist()}. Which token do these numbers come from?"
+    f"got {heads[0, 0, 1].tolist()}. Which token, and which of its features, are these?"
 )
 assert torch.equal(heads[1, 1, 2], x[1, 2, 4:]), (
     f"Head 1 of token 2 should be the second half of that token, got {heads[1, 1, 2].tolist()}."
@@ -189,7 +189,7 @@ assert merged.shape == (1, 3, 4), (
 )
 assert torch.equal(merged[0, 0], torch.tensor([0.0, 1.0, 6.0, 7.0])), (
     "Token 0 should be its head 0, [0, 1], followed by its head 1, [6, 7]; "
-    f"got {merged[0, 0].tolist()}. Which token do these numbers come from?"
+    f"got {merged[0, 0].tolist()}. Which token and which head are these from?"
 )
 print("merge_heads: the visible tests pass")
 

@@ -553,7 +553,7 @@ check("grouped-query-attention")
 #
 # **Pre-norm**: the norms moved from the residual path into the branches (lesson 5), so that deep models train without the slow increase of the learning rate at the start (warm-up) that post-norm needs.
 #
-# **Tied embeddings** are old: the logits are dot products with the embedding's own table, as in the paper (section 3.4; Press and Wolf 2017). Lesson 7 used a second matrix. In SmolLM2 the table has 28.3 of 134.5 million weights, so a second one would make the model 21 % larger. The factor $\sqrt{D}$ of lesson 1 is gone: rotary adds no positions to the embeddings, and the first norm undoes any scale of its input.
+# **Tied embeddings** are old: the logits are dot products with the embedding's own table, as in the paper (section 3.4; Press and Wolf 2017). Lesson 7 used a second matrix. In SmolLM2 the table has 28.3 of 134.5 million weights, so a second one would make the model 21 % larger. The factor $\sqrt{D}$ of lesson 1 is gone: it balanced the embeddings against the positions added to them, and rotary adds none. SmolLM2 was trained without it.
 
 # %% [markdown] slide="slide"
 # ### Exercise 3: `LlamaLayer` (3 points)

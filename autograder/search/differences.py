@@ -137,7 +137,16 @@ def _other_call(mine: ast.expr, right: ast.expr) -> str:
         return ""
     if callee(mine) and callee(mine) == callee(right):
         return f"other arguments of `{callee(mine)}`"
+    if _sizes(mine) > _sizes(right) + 1:
+        return COMPUTED
     return f"another call than `{callee(mine)}`" if callee(mine) else "another call"
+
+
+def _sizes(call: ast.Call) -> int:
+    """Return how many arguments of a call are numbers that may be a size, written down."""
+    return sum(
+        isinstance(each, ast.Constant) and type(each.value) is int and each.value > 1 for each in call.args
+    )
 
 
 @lru_cache(maxsize=20_000)

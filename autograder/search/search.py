@@ -44,6 +44,9 @@ BATCH: Final = 32  # changes, before those that passed are asked more
 FEWEST_SECONDS: Final = 0.1  # what a change may take, besides some times what the answer itself takes
 TIMES_ITS_OWN: Final = 3.0
 LONGEST_SECONDS: Final = 1.0
+LACKING: Final = frozenset(  # exceptions whose line says all
+    ("NameError", "ModuleNotFoundError", "FileNotFoundError", "PermissionError")
+)
 
 Question = tuple[Check, TestInput]
 
@@ -109,7 +112,9 @@ class Search:
         self._refuted: set[CodeEdit] = set()  # those of them that pass what failed, and fail what had passed
         self._raised: Raised | None = None  # the last exception
         self.says_why = False  # whether the answer ends its process
-        self._lacks_a_name = False  # whether it fails for a name that means nothing: its line says all
+        self._line_says_all = (
+            False  # whether it fails for a name or a file that it lacks, and for nothing else
+        )
         self._began = self._seconds()
         self._asked = sorted(asked, key=lambda each: len(self._request(each).frame))
 
@@ -121,11 +126,11 @@ class Search:
         edits that are further, and those of them that are alike together. After them come the scripts, first
         that of the model answer, without those of their edits that they can do without. At the end, any edits
         are tried in pairs, beginning with those that bring a result nearer to what is right. Where a
-        name means nothing, nothing is looked for.
+        name means nothing, or there is no such file, nothing is looked for.
         """
         found: list[CodeChange] = []
         with suppress(RunEndedError):  # of a run as a whole: what was proved before stands
-            if self._asked and not self._passes_as_it_is(source) and not self._lacks_a_name:
+            if self._asked and not self._passes_as_it_is(source) and not self._line_says_all:
                 tried = plan(self._raised.line if self._raised else None)
                 found += self._singles(source, [(each,) for each in tried.near])
                 if not found and not self._is_over():
@@ -244,7 +249,7 @@ class Search:
             if self._endings or sum(each != RIGHT for each in self._own.values()) == MOST_ASKED:
                 break
         self.says_why = bool(self._endings)
-        self._raised, self._lacks_a_name = last, kinds == {"NameError"}
+        self._raised, self._line_says_all = last, kinds <= LACKING
         self._for_one = min(LONGEST_SECONDS, FEWEST_SECONDS + TIMES_ITS_OWN * max(taken.values()))
 
         def order(question: Question) -> tuple[bool, float]:

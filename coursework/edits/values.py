@@ -49,6 +49,7 @@ OPERATORS: Final[dict[type[ast.operator], tuple[type[ast.operator], ...]]] = {
     ast.BitOr: (ast.BitAnd, ast.BitXor),
     ast.BitXor: (ast.BitAnd, ast.BitOr),
 }
+NEUTRAL_ONE: Final = (ast.Mult, ast.Div, ast.Pow)
 WORDS: Final = (
     ("mean", "sum", "none"),
     ("", " ", "\n"),
@@ -219,6 +220,8 @@ def _comparisons(cell: Cell, node: ast.Compare) -> Iterator[CodeEdit]:
 
 def _operators(cell: Cell, node: ast.BinOp) -> Iterator[CodeEdit]:
     for rank, other in enumerate(OPERATORS.get(type(node.op), ())):
+        if other in NEUTRAL_ONE and getattr(node.right, "value", None) == 1:
+            continue  # nothing would be left of what is done with the number
         new = ast.BinOp(node.left, other(), node.right)
         what = "another sign" if {type(node.op), other} == {ast.Add, ast.Sub} else "another operator"
         yield cell.edit(node, new, what, 1.0 + 0.1 * rank)

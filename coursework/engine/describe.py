@@ -143,7 +143,7 @@ def changed_arguments(seen: Comparison, names: Sequence[str] = ()) -> list[str]:
 def say_changed(arguments: Sequence[str]) -> str:
     """Return what to tell a student whose code modified arguments."""
     return (
-        f"Your code modified {' and '.join(arguments)} in place (`+=`, `masked_fill_`, `append`, …). "
+        f"Your code modified {' and '.join(arguments)} in place (`x[…] = …`, `+=`, `masked_fill_`, `append`, …). "
         "Make a new object instead."
     )
 

@@ -314,6 +314,8 @@ class CallThrough(CallFunction):
 
     through: str = ""
 
+    names = frozenset(f"w_{layer}.{part}" for layer in "qkvo" for part in ("weight", "bias"))  # `FourLayers`
+
     def run(self, answer: Answer) -> Any:
         """Call it."""
         return TRIALS[self.through](answer.find(), *self.args, **self.kwargs)

@@ -72,7 +72,8 @@ class PublicExercise:
             title = with_capital(self.title)
             return f"{title}: not filled in, or its `raise` line is still there. Nothing below needs it."
         return (
-            f'`{self.name}` is not written yet. Write it, or run `skip("{self.name}")` to go on without it.'
+            f"`{self.name}` is not written yet. Write it and run its cell, or run "
+            f'`skip("{self.name}")` to go on without it.'
         )
 
 

@@ -95,7 +95,7 @@ def test_run_all_reaches_the_end(run: dict[str, nbformat.NotebookNode]) -> None:
 
 def test_what_is_not_written_is_one_line(run: dict[str, nbformat.NotebookNode]) -> None:
     """In its test, in cells that call it, and in those that use what they would have made."""
-    line = 'scaled_dot_product_attention is not written yet. Write it, or run skip("scaled_dot_product_attention")'
+    line = 'scaled_dot_product_attention is not written yet. Write it and run its cell, or run skip("scaled_dot_product_attention")'
     for cell in ("scaled-dot-product-attention-test", "added-1"):
         assert error(run[cell]).startswith(line), cell
         assert len(run[cell].outputs) == 1
@@ -188,4 +188,4 @@ def test_a_demo_that_lacks_what_is_not_written_says_so(monkeypatch: pytest.Monke
     runs.source = DEMO
     monkeypatch.setattr(failures, "notebook_file", lambda _names: released)
     (line,) = failures._shown(AssertionError("nothing to see"), runs)
-    assert line.startswith(f"{name} is not written yet. Write it, or run")
+    assert line.startswith(f"{name} is not written yet. Write it and run its cell, or run")

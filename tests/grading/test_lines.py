@@ -192,12 +192,17 @@ def test_half_of_a_mending_is_no_mistake_of_the_answer(
     assert [each.id for each in done.misconceptions] == ["dropout-after-norm"]
 
 
-def test_of_a_name_that_means_nothing_only_that_is_told(grader: Grader, hand_in: HandIn) -> None:
+@pytest.mark.parametrize(
+    ("returned", "raised"), [("ss", "NameError"), ("s + len(open('weights.txt').read())", "FileNotFoundError")]
+)
+def test_of_a_name_or_a_file_that_is_not_there_only_that_is_told(
+    grader: Grader, hand_in: HandIn, returned: str, raised: str
+) -> None:
     """Other changes would do away with it, but what is in its line is right."""
-    wrong = SCORES.format("-2, -1", 0.5).replace("return s", "return ss")
+    wrong = SCORES.format("-2, -1", 0.5).replace("return s", f"return {returned}")
     done = grader.grade(LESSON, hand_in(LESSON, attention_scores=wrong), lines=True).report.exercise("attention-scores")
     assert (done.lines, done.misconceptions) == ([], [])
-    assert "NameError in line 4" in done.failures[0].message
+    assert f"{raised} in line 4" in done.failures[0].message
 
 
 def test_right_answers_and_scores_are_left_alone(grader: Grader, hand_in: HandIn) -> None:
