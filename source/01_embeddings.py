@@ -152,7 +152,7 @@ embedding_plots.token_strip(tokens[start : start + 53]);
 #
 # <details><summary>More: the subwords of the paper</summary>
 #
-# For English and German, the paper uses byte-pair encodings with about 37,000 tokens (Sennrich et al. 2016, arXiv:1508.07909). For English and French, it uses 32,000 word pieces (Wu et al. 2016, arXiv:1609.08144). In both, the two languages share one vocabulary, so they can share one embedding table. If the languages had vocabularies of their own, each would need its own table.
+# For English and German, the paper uses byte-pair encodings with about 37,000 tokens, which the two languages share (Sennrich et al. 2016, arXiv:1508.07909). For English and French, it uses 32,000 word pieces (Wu et al. 2016, arXiv:1609.08144). Languages that share a vocabulary can share one embedding table. If they had vocabularies of their own, each would need its own table.
 #
 # </details>
 
@@ -807,7 +807,7 @@ def ask(query):
 #
 # Attention pays a price: it compares every pair of tokens, so its work grows with $n^2$. (These are orders of magnitude; Vaswani et al. 2017, table 1.)
 #
-# **Predict, then measure.** An LSTM of width 64 reads 512 tokens, one after another, and multiplies each by two matrices of 64 × 256 numbers. How much faster are the same multiplications for all 512 tokens at once?
+# **Predict, then measure.** An LSTM of width 64 reads 512 tokens, one after another. At each, it multiplies the token by one matrix of 64 × 256 numbers and the state before it by another. How much faster are the same multiplications for all 512 tokens at once?
 
 # %% demo
 lstm = nn.LSTM(64, 64, batch_first=True)
@@ -878,7 +878,7 @@ for name, curve in curves.items():
 # | for | example | source |
 # |---|---|---|
 # | translation | the first Transformer | Vaswani et al. 2017, arXiv:1706.03762 |
-# | text understanding | BERT, an encoder alone | Devlin et al. 2018, arXiv:1810.04805 |
+# | text understanding | BERT, an encoder alone | Devlin et al. 2019, arXiv:1810.04805 |
 # | text generation | GPT-3, a decoder alone | Brown et al. 2020, arXiv:2005.14165 |
 # | vision | ViT: patches of a picture as tokens | Dosovitskiy et al. 2020, arXiv:2010.11929 |
 # | speech | Whisper: sound in, text out | Radford et al. 2022, arXiv:2212.04356 |

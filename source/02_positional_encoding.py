@@ -575,7 +575,7 @@ print("five forward and five back cancel out:", torch.allclose(back_and_forth, t
 # %% [markdown]
 # ## Learning the positions instead
 #
-# Why compute what can be learnt? A **positional embedding** is a second embedding table, looked up by position instead of by token. BERT has one, with 512 rows (Devlin et al. 2018, arXiv:1810.04805). In this course, an *encoding* is computed and an *embedding* is learnt.
+# Why compute what can be learnt? A **positional embedding** is a second embedding table, looked up by position instead of by token. BERT has one, with 512 rows (Devlin et al. 2019, arXiv:1810.04805). In this course, an *encoding* is computed and an *embedding* is learnt.
 
 # %% [markdown]
 # ### Exercise 4: `LearnedPositionalEmbedding` (4 points)

@@ -647,7 +647,7 @@ for fill in (-10.0, -1e9, -torch.inf):
     around = softmax(torch.tensor([-200.0, -201.0, fill]))  # two allowed scores, one blocked
     empty = torch.softmax(torch.full((4,), fill), dim=-1)  # every key blocked
     found = [[round(weight, 2) for weight in weights.tolist()] for weights in (around, empty)]
-    print(f"fill {fill:6g}   scores near −200: {str(found[0]):18}   nothing allowed: {found[1]}")
+    print(f"fill {fill:6g}   near −200: {str(found[0]):18}   none allowed: {found[1]}")
 for dtype in (torch.float32, torch.float16):
     print(f"lowest {dtype}: {torch.finfo(dtype).min:.6g}")
 

@@ -658,7 +658,7 @@ ax = plots.panel(8.8, 4.6)
 plot_attention(attentions[layer, head], tokens, tokens, ax=ax).set_title(f"layer {layer}, head {head}");
 
 # %% [markdown]
-# In the head with the highest score, *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*, here to `[CLS]`: Clark et al. call this a "no-op" (section 3.2).
+# In the head with the highest score, *cat* attends to *cat* and *on* to *on*, in both directions. Words without a counterpart have to attend *somewhere*, here to `[CLS]`. In BERT, Clark et al. found `[SEP]` in this part, and call it a "no-op" (section 3.2).
 #
 # **A warning.** Among 72 heads, one will always look like something. A finding needs a second sentence, chosen *before* you look. Here is the head on two pairs that played no part in finding it.
 
@@ -746,7 +746,7 @@ special = [place for place, token in enumerate(tokens) if token in ("[CLS]", "[S
 attention_plots.by_layer(attentions[..., special].sum(dim=-1).mean(dim=-1), "weight on [CLS] and [SEP]");
 
 # %% [markdown]
-# In layers 1 to 4, more than half of the weight goes to the special tokens, much as Clark et al. found (section 3.2). A head that gives all its weight to one of them has an entropy of 0, so low entropy doesn't mean that it carries information.
+# In layers 1 to 4, more than half of the weight goes to the special tokens. In layers 6 to 10 of BERT, Clark et al. found as much on `[SEP]` alone (section 3.2). A head that gives all its weight to one of them has an entropy of 0, so low entropy doesn't mean that it carries information.
 
 # %% [markdown]
 # ## Through several layers: rollout
