@@ -26,7 +26,14 @@ from autograder.model.report import ExerciseReport, Report
 from autograder.model.text import visible
 from autograder.reports.safe_html import LONGEST, inert
 from autograder.reports.templating import render
-from autograder.reports.words import NO_SANDBOX, STATES, exercise_total, first_message, report_total, wording
+from autograder.reports.words import (
+    NO_SANDBOX,
+    STATES,
+    exercise_total,
+    first_message,
+    total_of_checks,
+    wording,
+)
 from autograder.storage.recorder import attach_attempt, attached_attempt
 from autograder.submissions.released import grade_id, graded_cells, is_graded, is_solution, metadata
 
@@ -65,7 +72,7 @@ def graded_notebook(
 
 def in_one_line(report: Report) -> str:
     """Return for the instructor what a submission scored, or why nothing of it was graded."""
-    return report_total(report) if report.is_graded else STATES[report.state].explanation
+    return total_of_checks(report) if report.is_graded else STATES[report.state].explanation
 
 
 def _output(exercise: ExerciseReport) -> NotebookNode:

@@ -442,6 +442,6 @@ def student_index(
         counted=counted,
         total=words.total(earned, most, pending) if graded else "Nothing graded",
         report_total=words.report_total,
-        earlier_total=words.earlier_total,
+        total_of_checks=words.total_of_checks,
         taken_off=words.taken_off,
     )

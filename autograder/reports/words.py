@@ -88,8 +88,8 @@ def report_total(report: Report, penalty: float = 0.0) -> str:
     return total(max(0.0, report.score - penalty), report.max_score, report.pending)
 
 
-def earlier_total(report: Report) -> str:
-    """Return what an earlier attempt scored; points that a person gave are kept for the newest one alone."""
+def total_of_checks(report: Report) -> str:
+    """Return what the checks gave, which stays true once a person has graded the rest."""
     if not report.pending:
         return report_total(report)
     most = report.max_score - report.pending

@@ -215,6 +215,15 @@ def by_hand(course: Course) -> Course:
     return course
 
 
+def test_a_comment_is_what_to_read_where_points_are_missing(by_hand: Course) -> None:
+    """Nothing else is left to do."""
+    with Gradebook(f"sqlite:///{by_hand.gradebook}", "transformer") as book:
+        book.find_comment("why", LESSON, LESSON, "perfect").manual_comment = "Say why."
+        book.db.commit()
+    assert feedback_exporter.make_pages(by_hand, LESSON, ["perfect"]) == {}
+    assert "Read your instructor's comments below." in feedback_page(by_hand, "perfect")
+
+
 def test_a_score_given_by_hand_ends_the_wait_everywhere(by_hand: Course) -> None:
     """Page, box, class page and CSV show it, and nothing is pending."""
     assert report_total(report(by_hand, "perfect")) == "19.5 of 20 points"
@@ -223,7 +232,7 @@ def test_a_score_given_by_hand_ends_the_wait_everywhere(by_hand: Course) -> None
     assert "A tiny lesson: 19.5 of 20 points" in text
     assert "graded by hand · 1.5 of 2 points" in text
     assert "2 of 3 exercises correct" in text
-    assert "Read your instructor's comments below." in text
+    assert "Your instructor graded the rest and left no comment" in text
     assert "pending" not in text
     assert ">19.5 | >20 | > | >8 | >10 | >1.5" in class_page(by_hand, "perfect")
     assert "why=1.5 score=19.5 out_of=20.0 pending=0 max=20.0 to_grade= state=graded" in csv_row(
