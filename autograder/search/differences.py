@@ -29,7 +29,7 @@ def statement_kind(cell: Cell, mine: ast.stmt, right: ast.stmt) -> str:
             return kind(cell, *differing[0])
         around = {cell.parents.get(part) for part, _ in differing} if same_head else set()
         call = around.pop() if len(around) == 1 else None
-        if isinstance(call, ast.Call) and callee(call):
+        if isinstance(call, ast.Call) and callee(call) and call.func not in (part for part, _ in differing):
             return f"other arguments of `{callee(call)}`"
     return "another statement"
 
@@ -93,7 +93,7 @@ def kind(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
             isinstance(mine, ast.BinOp) and same and set(split(old)) - set(split(new)) <= SIGNS,
             "another operator",
         ),
-        (isinstance(mine, ast.Call) and same, _other_call(mine, right)),
+        (isinstance(mine, ast.Call) and same, _other_call(cell, mine, right)),
         (isinstance(mine, ast.Slice), "another slice"),
     )
     return next((words for fits, words in known if fits), "another expression")
@@ -132,14 +132,25 @@ def _calls_on(call: ast.expr, inner: ast.expr) -> bool:
     return any(dumped(each) == dumped(inner) for each in [*call.args, *object_of])
 
 
-def _other_call(mine: ast.expr, right: ast.expr) -> str:
+def _other_call(cell: Cell, mine: ast.expr, right: ast.expr) -> str:
+    """Return which part of a call differs, if it is one: what is called, on what, or with what."""
     if not (isinstance(mine, ast.Call) and isinstance(right, ast.Call)):
         return ""
-    if callee(mine) and callee(mine) == callee(right):
-        return f"other arguments of `{callee(mine)}`"
     if _sizes(mine) > _sizes(right) + 1:
         return COMPUTED
-    return f"another call than `{callee(mine)}`" if callee(mine) else "another call"
+    name, one, other = callee(mine), mine.func, right.func
+    if name and dumped(one) == dumped(other):
+        return f"other arguments of `{name}`"
+    if _arguments(mine) == _arguments(right):
+        if name and name != callee(right):
+            return f"another call than `{name}`"
+        if isinstance(one, ast.Attribute) and isinstance(other, ast.Attribute):
+            return kind(cell, one.value, other.value)
+    return "another expression"
+
+
+def _arguments(call: ast.Call) -> list[str]:
+    return [dumped(each) for each in (*call.args, *call.keywords)]
 
 
 def _sizes(call: ast.Call) -> int:

@@ -84,6 +84,11 @@ def test_attributes_take_the_names_that_the_student_gave_them() -> None:
         ("return q @ k.T - 1e9", "return q @ k.T - float('inf')", "another number"),
         ("return q @ k.transpose(1, 2)", "return q @ k.transpose(-2, -1)", "other arguments of `transpose`"),
         ("return g(q, 1) + f(k, 2)", "return g(q, 2) + f(k, 1)", "another statement"),
+        ("return q.view(2, 3, n, 4)", "return q.unflatten(-1, (n, d))", "an expression in place of the number"),
+        ("return q.diagonal(1).mean(-1)", "return q.diagonal(n, d).mean(-1)", "other arguments of `diagonal`"),
+        ("return F.pad(q[:, :-1], (1, 0))", "return torch.cat([n, q[:, :-1]], 1)", "another statement"),
+        ("return q[1:].norm(1).sum()", "return q.norm(d).sum()", "another expression"),
+        ("s = torch.ones(n, 1)", "s = torch.full((n, 1), d)", "another statement"),
     ],
 )
 def test_a_statement_that_differs_in_one_part_has_the_kind_of_that_part(mine: str, right: str, kind: str) -> None:
