@@ -143,8 +143,8 @@ def changed_arguments(seen: Comparison, names: Sequence[str] = ()) -> list[str]:
 def say_changed(arguments: Sequence[str]) -> str:
     """Return what to tell a student whose code modified arguments."""
     return (
-        f"Your code modified {' and '.join(arguments)} in place (`x[…] = …`, `+=`, `masked_fill_`, `append`, …). "
-        "Make a new object instead."
+        f"Your code modified {' and '.join(arguments)} in place (`x[…] = …`, `+=`, `masked_fill_`, `append`, "
+        "…). Make a new object instead."
     )
 
 

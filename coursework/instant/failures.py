@@ -60,8 +60,8 @@ ANOTHER = "in another of your cells"
 STOPPED = "You stopped your code{place}. Is there a loop that never ends?"
 GOT_NONE = "got None. Is there a `return`?"
 GIVES_NONE = (
-    "In the line `{line}` of this test, something of yours is None: a result without a `return`, or a bias "
-    "that is not there."
+    "In the line `{line}` of this test, something of yours is None: a result without a `return`, a value "
+    "that was never set, or a bias that is not there."
 )
 UNFINISHED = (
     "The cell of `{name}` still has a line `raise NotImplementedError()`. Put your code in its place, or run "

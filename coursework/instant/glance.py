@@ -21,6 +21,7 @@ from coursework.instant.runs import CellRuns
 SETTLED = (DONE, FILLED)
 RIGHT = "right on its examples"
 HAND_IN = "To hand in: save the notebook (Ctrl+S), then run `hand_in()` in a cell of its own."
+TO_RUN = "its cell has not run since the kernel started"
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,14 @@ class Glance:
     def next(self) -> str:
         """What to do next."""
         left = [state for state in self.states if state.mark not in SETTLED and state.exercise.points]
-        minutes = sum(state.exercise.minutes for state in left)
         if not left:
             return "Everything that counts is done."
-        return f"Next: {left[0].exercise.called}. About {minutes} minutes of exercises are left."
+        waiting = [state for state in left if state.words == TO_RUN]
+        minutes = sum(state.exercise.minutes for state in left if state not in waiting)
+        more = f" About {minutes} minutes of exercises are left." if minutes else ""
+        if waiting:
+            return f"Next: run the cells that have not run, with Run > Run All Cells.{more}"
+        return f"Next: {left[0].exercise.called}.{more}"
 
     @property
     def html(self) -> str:
@@ -93,7 +98,7 @@ def _state(exercise: PublicExercise, names: Mapping[str, Any], runs: CellRuns | 
     if runs and runs.is_skipped(exercise):
         return OPEN, "skipped: grading reads its cell as it stands"
     if runs and runs.has_yet_to_run(exercise):
-        return OPEN, "its cell has not run since the kernel started"
+        return OPEN, TO_RUN
     if not exercise.written and (runs.is_unwritten(exercise) if runs else exercise.name not in names):
         return OPEN, "not written yet"
     if runs and not exercise.written and exercise.name not in names:

@@ -5,7 +5,7 @@ from chromium import CHROMIUM, browser
 from playwright.sync_api import Browser
 
 from coursework.instant.exercises import exercises_of
-from coursework.instant.glance import ExerciseState, Glance
+from coursework.instant.glance import DONE, OPEN, TO_RUN, ExerciseState, Glance
 
 __all__ = ["browser"]
 # What JupyterLab sets for tables of outputs.
@@ -36,3 +36,14 @@ def test_an_exercise_has_one_name() -> None:
     told = Glance("06_decoder", [ExerciseState(each, "○", "") for each in exercises_of("06_decoder")])
     assert "`decode_step`" in told.text
     assert "decode with a cache" not in told.text + told.html
+
+
+def test_after_a_restart_the_answers_that_are_there_only_have_to_run() -> None:
+    """They are not counted as work that is left."""
+    exercises = exercises_of("04_multi_head_attention")
+    waiting = [ExerciseState(each, OPEN, TO_RUN) for each in exercises]
+    assert Glance("04", waiting).next == "Next: run the cells that have not run, with Run > Run All Cells."
+    first, second, *others = waiting
+    left = [ExerciseState(first.exercise, OPEN, ""), second, *(ExerciseState(each.exercise, DONE, "") for each in others)]
+    said = f"with Run > Run All Cells. About {first.exercise.minutes} minutes of exercises are left."
+    assert Glance("04", left).next.endswith(said)
