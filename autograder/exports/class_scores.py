@@ -149,7 +149,7 @@ def _score(
         row = book.find_submission(attempt.lesson, attempt.student)
     except MissingEntry:  # an attempt whose recording was cut short
         return Score(report, None, 0.0, 0.0, attempt.sandboxed)
-    late, penalty = row.total_seconds_late, row.late_submission_penalty or 0.0
+    late, penalty = round(row.total_seconds_late), row.late_submission_penalty or 0.0
     return Score(report, row.timestamp, late, penalty, attempt.sandboxed, comments)
 
 

@@ -440,7 +440,11 @@ def student_index(
         student=student,
         lessons=lessons,
         counted=counted,
-        total=words.total(earned, most, pending) if graded else "Nothing graded",
+        total=words.total(earned, most, pending)
+        if graded
+        else "None of the newest attempts is graded"
+        if any(step.attempt.report.is_graded for each in counted for step in each.steps)
+        else "Nothing graded",
         report_total=words.report_total,
         total_of_checks=words.total_of_checks,
         taken_off=words.taken_off,

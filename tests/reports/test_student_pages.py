@@ -446,3 +446,10 @@ def test_a_file_that_could_not_be_opened_lost_no_points() -> None:
     """Neither before it nor after it is a difference told."""
     assert changes(PERFECT, UNREADABLE) == []
     assert changes(UNREADABLE, PERFECT) == []
+
+
+def test_an_unreadable_attempt_after_a_graded_one_does_not_undo_it_in_words() -> None:
+    """The attempt before it was graded, and is listed with its points."""
+    said = " ".join(page({}, **{LESSON: [attempt(PERFECT, "a"), attempt(UNREADABLE, "b", 2)]}).text.split())
+    assert "None of the newest attempts is graded so far, in 1 lesson." in said
+    assert "8 of 8 points, without what is graded by hand" in said
