@@ -66,8 +66,10 @@ def problem_of(name: str, found: dict[str, Any], cells: Sequence[str] = ()) -> s
         if got.raised and got.raised.kind == "NotImplementedError":
             return "is not filled in yet"
         if not is_right(got, example.expected):
-            ended = got.raised and not (got.raised.structural or example.expected.raised)
-            return f"raised {got.raised.kind}" if got.raised and ended else f'fails `check("{name}")` there'
+            if not got.raised or got.raised.structural or example.expected.raised:
+                return f'fails `check("{name}")` there'
+            lacks = got.raised.kind == "NameError"
+            return f"raised {got.raised.kind}" + (f" ({got.raised.message})" if lacks else "")
     parts = (found[name], scope.stand_in(name))
     try:
         theirs, right = (_gradients(known.examples[0], name, part) for part in parts)

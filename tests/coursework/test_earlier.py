@@ -130,7 +130,7 @@ def test_the_model_answers_of_lesson_3_are_taken(
         (notebook(GOOD.replace("w @ v", "(w @ v).detach()")), FAILS),
         (notebook(GOOD.replace("w @ v, w", "w @ v")), FAILS),
         (notebook(GOOD.replace("s = helper(q, k)", "import sys; sys.exit(0)")), "raised SystemExit"),
-        (notebook(GOOD.replace("s = helper(q, k)", "s = nowhere(q, k)")), "raised NameError"),
+        (notebook(GOOD.replace("s = helper(q, k)", "s = nowhere(q, k)")), "raised NameError (name 'nowhere' is not"),
         (notebook(GOOD.replace("s = helper(q, k)", "import os; os._exit(0)")), "ended its whole process"),
         (notebook("import os\nx = os._exit(3)", GOOD), "ended its whole process"),
     ],
