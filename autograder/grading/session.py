@@ -9,6 +9,7 @@ A cell that ends the process costs its own exercise only. The notebook is run ag
 and the exercises that were already graded keep their scores.
 """
 
+import os
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -50,9 +51,16 @@ OWN_CELLS_SECONDS = 40.0  # for all of those together; the rest is skipped
 LONG_SECONDS = 10.0  # after which an exercise is graded as soon as it is reached
 MANY_TIME_OUTS = 2  # after which each limit is shorter, so that the exercises below are graded as well
 SHORTER = 0.25
+# By the clock of a machine that has time; see `slowdown`.
 TOTAL_SECONDS = 200.0  # after which no check is begun
 LAST_SECONDS = 240.0  # after which no answer is waited for
-LAST_SEARCH_SECONDS = 40.0  # by the clock, for the search for lines, in all answers of a submission together
+LAST_SEARCH_SECONDS = 40.0  # for the search for lines, in all answers of a submission together
+MOST_SLOWDOWN = 10.0
+
+
+def slowdown() -> float:
+    """Return how many times as long everything takes on this machine, busy as it is: at least 1."""
+    return min(MOST_SLOWDOWN, max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)))
 
 
 class GradingSession:
@@ -123,15 +131,18 @@ class GradingSession:
         return [each for each in self._exercises.values() if each.id not in done]
 
     def _out_of_time(self) -> bool:
-        return time.monotonic() > self._started + TOTAL_SECONDS
+        return time.monotonic() > self._started + TOTAL_SECONDS * slowdown()
 
     def _limit(self, seconds: float) -> float:
         """Return how many seconds something may take that is given `seconds` in an ordinary submission."""
         return seconds * (SHORTER if len(self._timed_out) >= MANY_TIME_OUTS else 1.0)
 
     def _run(self) -> Run:
-        """Open a run that ends with the submission's time, whatever it is doing then."""
-        return self._warm.run(self._started + LAST_SECONDS)
+        """Open a run that ends with the submission's time, whatever it is doing then.
+
+        The machine may become busy while it lasts.
+        """
+        return self._warm.run(self._started + LAST_SECONDS * MOST_SLOWDOWN)
 
     def _run_notebook(self, run: Run) -> None:
         """Run the notebook from the top, until its end or until its process has ended."""
@@ -286,7 +297,8 @@ class GradingSession:
 
         Each answer is searched for some `seconds` of processor time. One that has its lines is not again.
         """
-        finder = LineFinder(self.oracle, self._warm, time.monotonic() + LAST_SEARCH_SECONDS, seconds)
+        deadline = time.monotonic() + LAST_SEARCH_SECONDS * slowdown()
+        finder = LineFinder(self.oracle, self._warm, deadline, seconds)
         changes: dict[str, str] = {}
         exercises = []
         for done in report.exercises:
