@@ -1,6 +1,7 @@
 """Other numbers, signs, comparisons, operators and names in the place of those in a cell."""
 
 import ast
+import builtins
 from collections.abc import Callable, Iterator
 from itertools import permutations
 from typing import Any, Final
@@ -146,7 +147,9 @@ def label(cell: Cell, node: ast.AST) -> str:
         return f"`{parent.arg}`"
     if isinstance(parent, ast.Call):
         is_text = isinstance(getattr(node, "value", None), str)  # `split` is of `re` too
-        return "dimension" if callee(parent) in BY_DIMENSION and not is_text else "argument"
+        of_python = isinstance(parent.func, ast.Name) and hasattr(builtins, parent.func.id)  # as `max` may be
+        by_dimension = callee(parent) in BY_DIMENSION and not is_text and not of_python
+        return "dimension" if by_dimension else "argument"
     sort = {str: "text", bool: "value", type(None): "value"}.get(type(getattr(node, "value", 0)), "number")
     return next((words for kind, words in LABELS if isinstance(parent, kind)), sort)
 

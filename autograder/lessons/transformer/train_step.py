@@ -25,6 +25,8 @@ def _about_steps(seen: Comparison) -> str | None:
         return _about_update(seen)
     if wrong[0]:
         return f"The loss of step {wrong[0] + 1} is wrong. Those before it are right, so look at the update."
+    if any(got[0] == round(want[0], digits) for digits in range(5)):
+        return "The first loss is right but for its last digits. Is it rounded?"
     how = side(got[0], want[0])
     return f"The first loss is {how}. Check what the decoder reads, and what the loss is compared with."
 
