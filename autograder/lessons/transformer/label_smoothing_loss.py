@@ -14,8 +14,8 @@ EXCLUDES = Excludes(["cross_entropy"], instead="Build it from log-probabilities.
 def _about_loss(seen: Comparison) -> str | None:
     if not seen.got.value.isfinite():
         return (
-            "The loss is not finite. The logarithm of a softmax underflows, `log_softmax` does not, and a mean "
-            "over no tokens is 0/0."
+            "The loss is not finite. The logarithm of a softmax underflows, `log_softmax` does not, and a "
+            "mean over no tokens is 0/0."
         )
     if seen.got.value < 0:
         return "The loss is negative. A cross-entropy never is."
