@@ -220,13 +220,18 @@ def _failed(evidence: Sequence[Evidence]) -> set[str]:
 
 
 def _broken(evidence: Sequence[Evidence]) -> set[str]:
-    """Return the checks at which an answer raised an exception, or gave a NaN."""
+    """Return the failed checks at which an answer raised an exception, or gave a NaN."""
     return {
         each.check.id
         for each in evidence
-        if each.got.ended
-        or each.got.raised
-        or any(isinstance(part, torch.Tensor) and part.isnan().any() for part in tree_leaves(each.got.value))
+        if not each.passed
+        and (
+            each.got.ended
+            or each.got.raised
+            or any(
+                isinstance(part, torch.Tensor) and part.isnan().any() for part in tree_leaves(each.got.value)
+            )
+        )
     }
 
 

@@ -123,10 +123,12 @@ def told(found: Sequence[CodeChange], source: str) -> list[Told]:
 def _goes_around(edits: Sequence[CodeEdit]) -> bool:
     """Return whether changes made together may go around what is wrong, rather than mend it.
 
-    With one statement gone, or put in, and another one new, nearly everything can be made right.
+    With one statement gone, or put in, and another one new, nearly everything can be made right. A statement
+    is as good as new if several things in it change.
     """
     kinds = {each.what for each in edits}
-    new = any(kind in VAGUE or kind.startswith("another call") for kind in kinds)
+    several = len({(each.first, each.last) for each in edits}) < len(edits)
+    new = several or any(kind in VAGUE or kind.startswith("another call") for kind in kinds)
     return new and not kinds.isdisjoint((OUT, MISSING))
 
 

@@ -37,6 +37,14 @@ def test_several_places_that_may_go_around_what_is_wrong_are_not_told(one: str, 
     assert bool(told([CodeChange((first, second), SOURCE)], SOURCE)) == is_told
 
 
+def test_a_new_statement_beside_a_line_that_changes_twice_is_not_told() -> None:
+    """Together they make nearly any answer right."""
+    gap = CodeEdit(((len(SOURCE) - 11, len(SOURCE) - 11, "    b = c\n"),), 4, 5, MISSING, 2.0)
+    twice = [found(2, old, new, "another variable").edits[0] for old, new in (("g", "h"), ("x)", "a)"))]
+    assert told([CodeChange((*twice, gap), SOURCE)], SOURCE) == []
+    assert len(told([CodeChange((twice[0], gap), SOURCE)], SOURCE)) == 2
+
+
 def test_several_changes_of_one_line_are_not_told_as_one_of_them() -> None:
     """None of the two would be enough."""
     both = found(2, "g", "h", "another call than `g`").edits + found(2, "x)\n", "a)\n", "another variable").edits
