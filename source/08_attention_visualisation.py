@@ -715,6 +715,10 @@ assert not certain.isnan().any(), "0 · ln 0 came out as NaN, but should be 0."
 assert torch.allclose(certain, torch.zeros(3), atol=1e-6), (
     f"If one key gets all the weight, the entropy is 0; got {certain}."
 )
+half = attention_entropy(torch.tensor([[0.5, 0.5, 0.0]]))
+assert torch.allclose(half, torch.tensor([math.log(2)])), (
+    f"Two equal weights and a 0 should give ln 2 = {math.log(2):.4f}, got {half.item():.4f}. Only the 0 adds nothing."
+)
 print("attention_entropy: the visible tests pass")
 
 # %% demo
