@@ -66,14 +66,16 @@ def greedy_decode(answer: Any, src: torch.Tensor, max_len: int, **ends: int) -> 
     if isinstance(ids, torch.Tensor) and ids.dim() == 2:
         used = (ids != model.pad_id).any(dim=0).nonzero()
         ids = ids[:, : int(used[-1]) + 1] if len(used) else ids
-    return {
-        "ids": ids,
+    facts = {
         "decoded in eval mode": not model.trained,
         "without gradients": not model.with_gradient,
         "mode as it was": model.training,
         "each source encoded once": model.encoded == len(src),
         "gradients on afterwards": torch.is_grad_enabled() and model.weight.requires_grad,
     }
+    answer(model.eval(), src, max_len, **ends)
+    facts["mode as it was"] &= not model.training
+    return {"ids": ids, **facts}
 
 
 class Counter(nn.Module):
@@ -154,12 +156,13 @@ def _loaded(answer: Any, theirs: nn.Module) -> nn.Module:
 
 
 def attention_maps(answer: Any, src: torch.Tensor, tgt: torch.Tensor) -> Any:
-    """Collect the maps of a small Transformer with fixed weights, in train mode beforehand."""
+    """Collect the maps of a small Transformer with fixed weights, in train mode and then in eval mode."""
     model = _part("Transformer")(WORDS, WORDS, WIDTH, 2, 1, 6, 16, 0.5)
     _fill(model, 1.5)
-    model.train()
-    maps = answer(model, src, tgt)
-    return {**maps, "mode as it was": model.training} if isinstance(maps, dict) else maps
+    maps = answer(model.train(), src, tgt)
+    kept = model.training
+    answer(model.eval(), src, tgt)
+    return {**maps, "mode as it was": kept and not model.training} if isinstance(maps, dict) else maps
 
 
 def sentence_pair_attention(answer: Any, a: str, b: str) -> Any:
@@ -314,7 +317,10 @@ class CallThrough(CallFunction):
 
     through: str = ""
 
-    names = frozenset(f"w_{layer}.{part}" for layer in "qkvo" for part in ("weight", "bias"))  # `FourLayers`
+    names = frozenset(  # of `FourLayers`, and of what is read from a heat map
+        [*(f"w_{layer}.{part}" for layer in "qkvo" for part in ("weight", "bias"))]
+        + ["cells", "rows", "columns", "scale"]
+    )
 
     def run(self, answer: Answer) -> Any:
         """Call it."""

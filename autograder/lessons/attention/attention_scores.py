@@ -5,7 +5,7 @@ from autograder.judge.table import (
 from autograder.lessons.attention import reference
 
 exercise = ExerciseChecks(reference=reference.attention_scores, examples=[
-        example(lambda d: call(d.normal(2, 3), d.normal(4, 3))),
+        example(lambda d: call(d.normal(2, 5), d.normal(4, 5))),  # √5 is not 1, nor 2
         example(lambda d: call(d.normal(2, 1, 2), d.normal(2, 3, 2))),
         example(lambda d: function_gradients(d.normal(2, 3), d.normal(3, 3), cotangent=d.normal(2, 3)),
                 shown="attention_scores(q, k), with gradients"),

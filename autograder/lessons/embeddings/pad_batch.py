@@ -10,6 +10,13 @@ def _sequences(draw: Draw, *lengths: int) -> list[list[int]]:
     return [draw.integers(4, 90, length).tolist() for length in lengths]
 
 
+def _holding_padding(draw: Draw) -> Operation:
+    """Return a call with sequences that hold the id of padding: the longest inside and at its end."""
+    rows = _sequences(draw, 4, 7, 2)
+    rows[1][2] = rows[1][-1] = 0
+    return call(rows)
+
+
 def _other_id(draw: Draw) -> Operation:
     rows = _sequences(draw, 2, 5)
     rows[1][1] = 0
@@ -18,12 +25,12 @@ def _other_id(draw: Draw) -> Operation:
 
 exercise = ExerciseChecks(reference=reference.pad_batch,
     examples=[
-        example(lambda _: call([[5, 7, 4], [9], []])),
-        example(lambda _: call([torch.tensor([3, 8]), torch.tensor([6, 2, 5])], pad_id=1)),
+        example(lambda _: call([[5, 7, 0], [9], []])),
+        example(lambda _: call([torch.tensor([3, 8]), torch.tensor([6, 1, 5])], pad_id=1)),
         example(lambda _: call([[4, 6]])),
     ], checks=[
     Check("lists", "lists of different lengths are padded on the right",
-          lambda d: call(_sequences(d, 4, 7, 2)), weight=2),
+          _holding_padding, weight=2),
     Check("tensors", "LongTensors are padded like lists, and left unchanged",
           lambda d: call([torch.tensor(row) for row in _sequences(d, 3, 1, 6, 5)]), no_side_effects()),
     Check("other-id", "another pad_id", _other_id),

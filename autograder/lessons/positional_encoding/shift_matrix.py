@@ -30,6 +30,7 @@ def _another_shift(seen: Comparison) -> str | None:
         1: f"by one, where the offset is {offset}.", 2 * offset: "by twice the offset.",
         offset + 1: "by one more than the offset.", offset - 1: "by one less than the offset.",
         -offset: "by the offset, but the other way. Does it rotate the wrong way, or is it transposed?",
+        0: "by 0: it is the identity.",
     }
     found = (said for other, said in others.items() if other != offset and shifts(seen.got.value, other))
     return next((f"Your matrix moves every position {said}" for said in found), None)

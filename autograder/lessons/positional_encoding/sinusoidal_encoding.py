@@ -22,5 +22,5 @@ exercise = ExerciseChecks(reference=reference.sinusoidal_encoding, judge=judges.
     Check("width-one", "a d_model of 1 is refused with a ValueError",
           lambda _: call(3, 1), weight=0.25, raises="ValueError"),
     *properties(lambda _: call(6, 8), judge=LOOSELY, strided=False,
-                sizes=lambda _: [call(1, 2), call(200, 96)]),
+                sizes=lambda _: [call(1, 2), call(200, 96), call(600, 2)]),
 ])
