@@ -317,10 +317,10 @@ class CallThrough(CallFunction):
 
     through: str = ""
 
-    names = frozenset(  # of `FourLayers`, and of what is read from a heat map
-        [*(f"w_{layer}.{part}" for layer in "qkvo" for part in ("weight", "bias"))]
-        + ["cells", "rows", "columns", "scale"]
-    )
+    names = frozenset((
+        *(f"w_{layer}.{part}" for layer in "qkvo" for part in ("weight", "bias")),  # of `FourLayers`
+        *("cells", "rows", "columns", "scale"),  # of a heat map
+    ))  # fmt: skip
 
     def run(self, answer: Answer) -> Any:
         """Call it."""
