@@ -121,7 +121,7 @@ def layer_places(attentions: Sequence[str], *memory: torch.Tensor) -> DropoutFac
     }
     for number, (attention, size) in enumerate(zip(attentions, (1.0, 3.0), strict=False), start=1):
         loaded |= _puts_out(attention, number, size)
-    loaded |= _plain_norms("")
+    loaded |= _plain_norms("", len(attentions) + 1)
     return DropoutFact([6, 2, 1, SOME], loaded, [[x, *memory]], fact="places")
 
 
@@ -144,7 +144,7 @@ def stack_places(attentions: Sequence[str], *memory: torch.Tensor) -> DropoutFac
             f"layers.{layer}.feed_forward.linear2.weight": torch.zeros(6, 1),
             f"layers.{layer}.feed_forward.linear2.bias": torch.zeros(6),
         }
-        loaded |= _plain_norms(f"layers.{layer}.")
+        loaded |= _plain_norms(f"layers.{layer}.", len(attentions) + 1)
     ids = torch.full((1000, 1), 5)
     return DropoutFact([7, 6, 2, 2, 1, 3, SOME], loaded, [[ids, *memory]], fact="places")
 
@@ -158,10 +158,10 @@ def _puts_out(attention: str, feature: int, size: float) -> dict[str, torch.Tens
     }
 
 
-def _plain_norms(path: str) -> dict[str, torch.Tensor]:
-    """Return weights 1 and biases 0 for as many norms as a layer may have."""
+def _plain_norms(path: str, norms: int) -> dict[str, torch.Tensor]:
+    """Return weights 1 and biases 0 for the norms of a layer."""
     parts = (("weight", torch.ones(6)), ("bias", torch.zeros(6)))
-    return {f"{path}norm{number}.{part}": value for number in (1, 2, 3) for part, value in parts}
+    return {f"{path}norm{number}.{part}": value for number in range(1, norms + 1) for part, value in parts}
 
 
 def _same(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -22,7 +22,7 @@ def _layer(
 exercise = ExerciseChecks(reference=stand_ins_models.CausalDecoderLayer, excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _layer(d, (1, 3), init=[4, 2, 6, 0.0])),
-        example(lambda d: _layer(d, (2, 2), init=[2, 1, 3, 0.0], scale=2)),
+        example(lambda d: _layer(d, (2, 6), init=[2, 1, 3, 0.0], scale=2)),
         example(lambda d: replace(_layer(d, (1, 2), init=[2, 1, 3, NEARLY_ALL]), train=True)),
     ], checks=[
     Check("main-path", "if both sublayers return zeros, x passes through unchanged",
