@@ -73,30 +73,42 @@ def _rate(calm: torch.Tensor, live: torch.Tensor) -> dict[str, Any]:
     """Return the share of zeros in train mode, the factor of the rest, and what `together` says."""
     kept = live[live != 0] / calm[live != 0]
     factor = round(kept.median().item(), 1) if len(kept) else 0.0
-    zeroed = round((live == 0).float().mean().item(), 1)
-    return {"zeroed": zeroed, "factor": factor, "together": together(live == 0)}
+    zeroed = (live == 0).float().mean().item()
+    shared = together(live == 0) if 0 < zeroed < 1 else []  # a shared mask has too few draws for a share
+    return {"zeroed": 0.0 if shared else round(zeroed, 1), "factor": factor, "together": shared}
 
 
-def together(drawn: torch.Tensor) -> list[int]:
-    """Return the dimensions along which what was drawn at random does not vary."""
-    dims = [dim for dim, size in enumerate(drawn.shape) if size > 1]
-    return [dim for dim in dims if _same(drawn.double(), drawn.narrow(dim, 0, 1).double().expand_as(drawn))]
+def together(mask: torch.Tensor) -> list[int]:
+    """Return the dimensions along which a mask that was drawn at random does not vary."""
+    dims = [dim for dim, size in enumerate(mask.shape) if size > 1]
+    return [dim for dim in dims if bool((mask == mask.narrow(dim, 0, 1)).all())]
 
 
 def _places(live: torch.Tensor, calm: torch.Tensor) -> dict[str, Any]:
     """Return the forms in which tokens come out of each mode, and the dimensions along which all are alike.
 
-    A form is told by one number, a sum of the token's features. Where there are too many forms, some are
-    seldom drawn: none is told then.
+    A form is told by one number, a sum of the token's features. Where there are many forms, or few draws of a
+    shared mask, some do not come up every time: none is told then.
     """
     factors = torch.arange(1, live.size(-1) + 1, dtype=live.dtype).sqrt()
     drawn = live @ factors
     forms = _apart(drawn)
-    return {
-        "eval mode": _apart(calm @ factors)[:2],
-        "forms": forms if len(forms) <= MOST_FORMS else forms[:0],
-        "together": together(drawn) if len(forms) > 1 else [],
-    }
+    many = len(forms) > MOST_FORMS
+    shared = [] if many or len(forms) == 1 else _seldom_apart(drawn, forms)
+    still = _apart(calm @ factors)[:2]
+    return {"eval mode": still, "forms": forms[:0] if many or shared else forms, "together": shared}
+
+
+def _seldom_apart(drawn: torch.Tensor, forms: torch.Tensor) -> list[int]:
+    """Return the dimensions along which no more than half of the forms are found, wherever one looks.
+
+    A mask that is shared along a dimension halves the forms there at least. Other masks may not be shared,
+    so that the outputs are not all alike. Independent draws, 40 or more, show more than half somewhere.
+    """
+    which = torch.searchsorted(forms - FORMS_CLOSE / 2, drawn, right=True)[..., None]
+    found = which == torch.arange(1, len(forms) + 1)  # (B, T, forms)
+    dims = [dim for dim, size in enumerate(drawn.shape) if size > 1]
+    return [dim for dim in dims if found.any(dim).sum(-1).max() <= len(forms) / 2]
 
 
 def _apart(numbers: torch.Tensor) -> torch.Tensor:

@@ -31,13 +31,13 @@ def _without_batch(table: torch.Tensor) -> torch.Tensor:
 
 
 def _dropped(seen: Comparison) -> str:
+    if together := drops_together(seen):
+        return together
     got, want = seen.got.value, seen.expected.value
     asked = "Is dropout applied to the sum, at the given rate?"
     if abs(got["zeroed"] - want["zeroed"]) > DROPPED:
         how = "few" if got["zeroed"] < want["zeroed"] else "many"
         return f"In train mode, too {how} entries are set to 0. {asked}"
-    if together := drops_together(seen):
-        return together
     return f"In train mode, the entries that dropout leaves should be scaled by 1 / (1 − dropout). {asked}"
 
 
