@@ -2,6 +2,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.judge import masks, modules
+from autograder.judge.dropout import layer_places
 from autograder.judge.table import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example,
     gradients_match, module_learns_too, positions_change, properties,
@@ -21,7 +22,7 @@ def _layer(
 exercise = ExerciseChecks(reference=stand_ins_models.CausalDecoderLayer, excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _layer(d, (1, 3), init=[4, 2, 6, 0.0])),
-        example(lambda d: _layer(d, (2, 2), init=[2, 1, 3, 0.0], scale=2)),
+        example(lambda d: _layer(d, (2, 6), init=[2, 1, 3, 0.0], scale=2)),
         example(lambda d: replace(_layer(d, (1, 2), init=[2, 1, 3, NEARLY_ALL]), train=True)),
     ], checks=[
     Check("main-path", "if both sublayers return zeros, x passes through unchanged",
@@ -45,6 +46,7 @@ exercise = ExerciseChecks(reference=stand_ins_models.CausalDecoderLayer, exclude
           lambda d: modules.changed_positions(_layer(d, (3, 6)), 0, (1,), d.normal(6, D, scale=2)),
           positions_change("all tokens of sample 1 change"), 0.5),
     *dropout_checks(lambda d, init, *sizes: _layer(d, sizes, init=init),
+        lambda _: layer_places(["self_attention"]),
         "in train mode, dropout applies to the output of each sublayer, before it is added"),
     arguments(lambda d: _layer(d, (2, 4)), names=["x"]),
     Check("learns", "gradients reach every parameter and x",

@@ -23,7 +23,7 @@ def _padding_anywhere(draw: Draw) -> torch.Tensor:
 exercise = ExerciseChecks(reference=stand_ins_models.target_mask, judge=matches_reference(about_mask),
     examples=[
         example(lambda _: call(torch.tensor([[1, 7, 5, 0]])), "mask"),
-        example(lambda _: call(torch.tensor([[1, 3, 0], [3, 4, 5]]), pad_id=3), "mask"),
+        example(lambda _: call(torch.tensor([[1, 3, 0, 6, 2], [3, 4, 5, 7, 3]]), pad_id=3), "mask"),
     ], checks=[
     Check("padded", "three targets of different lengths",
           lambda d: call(padded_ids(d, 30, [5, 2, 4])), weight=2),

@@ -51,6 +51,13 @@ def _padding_added(d: Draw) -> Operation:
     return modules.ChangedPositions(SIZES, weights.encoder(d, SIZES), calls, order=list(range(4)))
 
 
+def _drops_all(d: Draw) -> Operation:
+    """Compare with what the answer itself returns if its tokens, positions and sublayers are all zero."""
+    asked = _encoder(d, [_ids(d, 2, 5)], dropout=dropout.NEARLY_ALL)
+    silence = ["embedding.embed.weight", "position.pe", *weights.last_layers({**asked.weights})]
+    return modules.asked_as(dropout.DropoutFact, asked, fact="drops parts", silence=silence)
+
+
 exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_ATTENTION,
     examples=[
         example(lambda d: _encoder(d, [torch.tensor([[5, 4, 0]])], sizes=(7, 6, 1, 2, 5))),
@@ -94,9 +101,11 @@ exercise = ExerciseChecks(reference=stand_ins_models.Encoder, excludes=FINISHED_
     Check("dropout-none", "with dropout 0, nothing is dropped in train mode",
           lambda d: _encoder(d, [_ids(d, 3, 7)], train=True, dropout=0.0), dropout.nothing_dropped, 0.5),
     Check("dropout-on", "in train mode, dropout applies to the embedded tokens and in every layer",
-          lambda d: _encoder(d, [_ids(d, 2, 5)], train=True, dropout=dropout.NEARLY_ALL),
-          explain.fact("With dropout near 1 in train mode, something is left of the tokens, or of what the "
-                       "sublayers return. Do `position` and all layers get `dropout`?"), 0.5),
+          _drops_all, explain.facts({
+              "left": "With dropout near 1 in train mode, something is left of the tokens, or of what the "
+                      "sublayers return. Do `position` and all layers get `dropout`?"}), 0.25),
+    Check("dropout-places", "dropout drops single features, and nothing besides what the exercise says",
+          lambda _: dropout.stack_places(["self_attention"]), dropout.in_place, 0.25),
     Check("learns", "an optimiser finds every parameter, and gradients reach it", lambda d: modules.gradients(
               _encoder(d, [_ids(d, 2, 5)], dropout=0.0), d.normal(2, 5, 8), registration=True),
           gradients_match()),

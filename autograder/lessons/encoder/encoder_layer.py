@@ -114,7 +114,10 @@ exercise = ExerciseChecks(reference=stand_ins_models.EncoderLayer, excludes=FINI
     Check("dropout-off", "in eval mode, nothing is dropped",
           lambda d: _layer(d, [6, 2, 9, dropout.NEARLY_ALL], [d.normal(2, 5, 6)]), dropout.nothing_dropped),
     Check("dropout-none", "with dropout 0, nothing is dropped in train mode",
-          lambda d: _layer(d, [8, 2, 12, 0.0], [d.normal(3, 7, 8)], train=True), dropout.nothing_dropped),
+          lambda d: _layer(d, [8, 2, 12, 0.0], [d.normal(3, 7, 8)], train=True),
+          dropout.nothing_dropped, 0.5),
+    Check("dropout-places", "dropout drops single features, and nothing besides what the exercise says",
+          lambda _: dropout.layer_places(["self_attention"]), dropout.in_place, 0.5),
     Check("dropout-on", "in train mode, the sublayers' outputs are dropped before they are added: "
           "with nearly all dropped, norm2(norm1(x)) remains",
           _drops_sublayers, matches_reference(_what_is_left)),

@@ -45,10 +45,10 @@ def _positions(d: Draw) -> Operation:
 
 
 def _survivors(*rate: float) -> Operation:
-    """Ask what is left of hidden features that are all 1, where linear2 changes nothing."""
-    drawn = {"linear1.weight": torch.zeros(8, 8), "linear1.bias": torch.ones(8),
-             "linear2.weight": torch.eye(8), "linear2.bias": torch.zeros(8)}
-    return Survivors([8, 8, *rate], drawn, [[torch.ones(10, 40, 8)]], train=True)
+    """Ask what is left of hidden features of 1, half of it from x, where linear2 changes nothing."""
+    drawn = {"linear1.weight": 0.5 * torch.eye(128), "linear1.bias": torch.full((128,), 0.5),
+             "linear2.weight": torch.eye(128), "linear2.bias": torch.zeros(128)}
+    return Survivors([128, 128, *rate], drawn, [[torch.ones(4, 30, 128)]], train=True)
 
 
 @dataclass(frozen=True)
@@ -61,15 +61,17 @@ class Survivors(CallModule):
     sent_as: ClassVar = CallModule
 
     def read(self, value: Any) -> dict[str, Any]:
-        """Return the factor by which what is left is scaled, and whether there are zeros."""
+        """Return the largest factor of what is left, whether there are zeros, and where they are alike."""
         output = returned_tensor(value)
-        return {"largest": round(output.max().item(), 3), "some zeros": bool((output == 0).any())}
+        zeros = output == 0
+        return {"largest": round(output.max().item(), 3), "some zeros": bool(zeros.any()),
+                "together": dropout.together(zeros)}
 
 
 SHARE = facts({
     "some zeros": "Nothing is dropped in train mode.",
-    "largest": "Dropout has the wrong rate, or what is left is not scaled: it "
-               "should become 1 / (1 − dropout) times what it was."})
+    "largest": "Dropout has the wrong rate, acts in more than one place, or what is left is not scaled: it "
+               "should become 1 / (1 − dropout) times what it was."}, dropout.drops_together)
 
 exercise = ExerciseChecks(reference=stand_ins.FeedForward,
     examples=[
