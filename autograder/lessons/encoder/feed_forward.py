@@ -105,5 +105,5 @@ exercise = ExerciseChecks(reference=stand_ins.FeedForward,
     Check("dropout-default", "by default, a tenth is dropped", lambda _: _survivors(), SHARE, 0.5),
     *properties(lambda d: _feed_forward(d, [5, 8], d.normal(2, 3, 5)),
                 sizes=lambda d: [_feed_forward(d, [1, 1], d.normal(1, 1, 1)),
-                                 _feed_forward(d, [64, 150], d.normal(20, 40, 64))]),
+                                 _feed_forward(d, [64, 150], d.normal(20, 40, 64, scale=4.0))]),
 ])
