@@ -311,7 +311,7 @@ print(f"all weights: {134_515_008 * 2 / 1e6:.0f} MB")
 # %% [markdown]
 # With nine key heads, the cache of a full context (8192 positions) would take 566 MB, twice as much as all weights. With three it takes 189 MB.
 #
-# Fewer bytes are also read in less time. How many tokens a second would be possible with a full cache, if reading it were all the work? (Measured with 32 bits a number, which a CPU handles best.)
+# Fewer bytes are also read in less time. How many tokens a second would be possible with a full cache of 32-bit numbers, which a CPU handles best, if reading it were all the work?
 
 # %% demo
 speed = {}

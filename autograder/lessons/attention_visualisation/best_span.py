@@ -50,6 +50,8 @@ exercise = ExerciseChecks(reference=reference.best_span, judge=matches_reference
                                   torch.tensor([6.0, 3.0, 1.0, 1.5, 4.0]), 2)),
         example(lambda _: through("best_span", torch.tensor([4.0, 1.0, 0.0]),
                                   torch.tensor([0.0, 0.0, 7.0]), 2)),
+        example(lambda _: through("best_span", torch.tensor([-2.0, -0.5, -3.0]),
+                                  torch.tensor([-1.0, -1.5, -4.0]), 2)),
     ], checks=[
     Check("drawn", "the highest sum of all allowed spans", _many, weight=2),
     Check("crossed", "the best end comes before the best start",

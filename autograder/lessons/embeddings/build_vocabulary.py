@@ -73,8 +73,9 @@ exercise = ExerciseChecks(
     reference=reference.build_vocabulary, judge=matches_reference(*EXPLAINERS, any_form=True),
     examples=[
         example(lambda _: call(["b", "Sea", " ", "b", " ", "a", " "])),
-        example(lambda _: call(["x", "b", " ", "b", "a", " ", "a", "<unk>", "<unk>", "<unk>"], max_size=6)),
+        example(lambda _: call(["x", *"b ba a", "c", "d", "e", *["<unk>"] * 3], max_size=6)),
         example(lambda _: call(["b", "a"], max_size=9)),
+        example(lambda _: call(["b", "a", "b"], max_size=5)),
     ], checks=[
     Check("counts", "special tokens first, then the others from most to least frequent",
           lambda d: call(_counted(d, 9, 7, 6, 4, 3, 2, 1)), weight=2),

@@ -22,7 +22,7 @@ def _wrong_token(seen: Comparison) -> str | None:
 
 exercise = ExerciseChecks(reference=reference.encode, judge=matches_reference(_wrong_token),
     examples=[
-        example(lambda _: call(["the", "sea", "xyz", "The"], {"<pad>": 0, "<sos>": 1, "<eos>": 2,
+        example(lambda _: call(["the", "sea", "xyz", "The", "<pad>"], {"<pad>": 0, "<sos>": 1, "<eos>": 2,
                 "<unk>": 3, "sea": 4, "the": 5})),
         example(lambda _: call([], {"<pad>": 0, "<sos>": 1, "<eos>": 2, "<unk>": 3})),
     ], checks=[

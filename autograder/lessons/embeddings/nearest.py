@@ -35,10 +35,13 @@ def _itself(draw: Draw) -> Operation:
 
 
 def _zero_row(draw: Draw) -> Operation:
-    """Replace the row whose cosine is closest to 0 by zeros: the order stays as it was."""
+    """Replace the row whose cosine is closest to 0 by zeros: the order stays as it was.
+
+    A first and a last feature of 0 are added to all: they make no row a row of zeros.
+    """
     table, query = _fan(draw, 10, 8, low=-0.85)
     table[F.cosine_similarity(table, query, dim=-1).abs().argmin()] = 0.0
-    return call(table, query, 10)
+    return call(F.pad(table, (1, 1)), F.pad(query, (1, 1)), 10)
 
 
 def _wrong_row(seen: Comparison) -> str | None:
@@ -54,7 +57,7 @@ def _wrong_row(seen: Comparison) -> str | None:
 
 exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_wrong_row),
     examples=[
-        example(lambda _: call(torch.tensor([[-5.0, 1.0], [0.1, 0.0], [3.0, 4.0], [0.0, 0.0]]),
+        example(lambda _: call(torch.tensor([[-5.0, 1.0], [0.1, 0.0], [1.0, 4.0], [0.0, 0.0]]),
                                torch.tensor([1.0, 0.2]), 4)),
         example(lambda d: call(*_fan(d, 6, 3), 3)),
         example(lambda _: call(torch.tensor([[2.0, 9.0, 4.0], [1.0, 1.0, 1.0], [-3.0, 0.5, 0.5]]),
@@ -72,5 +75,5 @@ exercise = ExerciseChecks(reference=reference.nearest, judge=matches_reference(_
           lambda d: call(*(x.double() for x in _fan(d, 11, 9)), 6), weight=0.5, separates=SEVERAL),
     arguments(lambda d: call(*_fan(d, 7, 4), 3), _wrong_row, names=("table", "query"), separates=SEVERAL),
     *properties(lambda d: call(*_fan(d, 12, 7), 5), separates=SEVERAL,
-                sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 90, 40), 30)]),
+                sizes=lambda d: [call(*_fan(d, 1, 1), 1), call(*_fan(d, 300, 40), 100)]),
 ])

@@ -18,6 +18,8 @@ exercise = ExerciseChecks(reference=reference.LearnedPositionalEmbedding, judge=
         example(lambda d: _calls(d, 4, 2, (1, 3))),
         example(lambda d: _calls(d, 3, 2, (2, 2))),
         example(lambda d: _calls(d, 2, 2, (1, 3))),
+        example(lambda d: modules.gradients(_calls(d, 3, 2, (1, 2)), d.normal(1, 2, 2)),
+                shown="LearnedPositionalEmbedding(3, 2)(x), with gradients"),
     ], checks=[
     Check("batch", "position s of every sample gets row s of the learnt table",
           lambda d: _calls(d, 30, 8, (3, 6)), weight=2),
