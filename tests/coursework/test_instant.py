@@ -3,6 +3,7 @@
 import __future__
 
 import linecache
+import math
 import random
 import warnings
 from collections.abc import Callable, Mapping
@@ -167,13 +168,16 @@ def test_one_mistake_is_named_the_likeliest() -> None:
         e = (x - x.max()).exp()
         return e / e.sum(dim)
 
-    def unscaled(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor:
-        return q @ k.mT
+    def by_keys(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: Any = None) -> Any:
+        scores = q @ k.mT / math.sqrt(k.size(-2))
+        mask = torch.ones_like(scores).bool() if mask is None else mask
+        weights = scores.masked_fill(~mask, -1e9).softmax(-1) * mask
+        return weights @ v, weights
 
     assert "loses its dimension" in tried("softmax", no_keepdim).title
-    card = tried("attention-scores", unscaled)
-    assert card.title == "The scores are not divided by √d_k."
-    assert "Another mistake gives the same result: The square root of d_k is rounded" in card.hint
+    card = tried("scaled-dot-product-attention", by_keys)
+    assert card.title == "The scores are divided by the square root of the number of keys, not of d_k."
+    assert "Another mistake gives the same result: The scores are divided by the square root of the second" in card.hint
     assert card.hint.count("the same result") == 1
 
 
