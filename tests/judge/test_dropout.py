@@ -16,7 +16,7 @@ ASKED = [
     (CausalDecoderLayer, layer_places(BOTH[:1]), 14),
     (DecoderLayer, layer_places(BOTH, torch.ones(50, 3, 6)), 28),
     (Encoder, stack_places(BOTH[:1]), 8),
-    (Decoder, stack_places(BOTH, torch.ones(1000, 2, 6)), 8),
+    (Decoder, stack_places(BOTH, torch.ones(1000, 2, 4)), 8),
 ]
 
 
