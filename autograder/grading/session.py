@@ -55,7 +55,7 @@ SHORTER = 0.25
 TOTAL_SECONDS = 200.0  # after which no check is begun
 LAST_SECONDS = 240.0  # after which no answer is waited for
 LAST_SEARCH_SECONDS = 40.0  # for the search for lines, in all answers of a submission together
-MOST_SLOWDOWN = 10.0
+MOST_SLOWDOWN = 3.5  # of a submission; the pool waits for 900 s
 
 
 def slowdown() -> float:
@@ -98,6 +98,7 @@ class GradingSession:
         self._own_seconds = 0.0
         self._timed_out: set[str | int] = set()  # exercises, and indices of cells that are the student's own
         self._started = time.monotonic() if started is None else started
+        self._slow, self._over = 1.0, False  # the greatest slowdown so far; whether the time is over
 
     def grade(self) -> list[ExerciseReport]:
         """Grade every exercise, and return the reports in the lesson's order."""
@@ -122,7 +123,7 @@ class GradingSession:
                     self.incidents.add(exercise_id, run.take_notes())
                 self._alone.clear()
         for exercise in self._open():
-            self._reports[exercise.id] = outcomes.out_of_time(exercise, TOTAL_SECONDS)
+            self._reports[exercise.id] = outcomes.out_of_time(exercise, round(TOTAL_SECONDS * self._slow))
         return [self._reports[exercise_id] for exercise_id in self._exercises]
 
     def _open(self) -> list[Exercise]:
@@ -131,7 +132,10 @@ class GradingSession:
         return [each for each in self._exercises.values() if each.id not in done]
 
     def _out_of_time(self) -> bool:
-        return time.monotonic() > self._started + TOTAL_SECONDS * slowdown()
+        """Return whether the submission's time is over: once it is, it stays so, and none is taken back."""
+        self._slow = max(self._slow, slowdown())
+        self._over = self._over or time.monotonic() > self._started + TOTAL_SECONDS * self._slow
+        return self._over
 
     def _limit(self, seconds: float) -> float:
         """Return how many seconds something may take that is given `seconds` in an ordinary submission."""

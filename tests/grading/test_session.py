@@ -10,7 +10,7 @@ from conftest import ROOT
 from keys import KEY
 from mutants import answer_with, evidence
 
-from autograder.grading import chance, outcomes, runner, session
+from autograder.grading import chance, outcomes, pool, runner, session
 from autograder.grading.grader import Grader
 from autograder.judge.oracle import Oracle
 from autograder.lessons.loading import load_lesson
@@ -323,3 +323,21 @@ def test_what_an_earlier_exercise_calls_is_no_mistake_of_a_later_one() -> None:
     assert grading._report(exercise, alone, first).misconceptions == []
     [own] = grading._report(exercise, first).misconceptions
     assert own.id == "library-function"
+
+
+def test_the_time_of_a_submission_is_over_once_and_shorter_than_the_pools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It grows with the load and is never taken back; the pool's own limit ends only what hangs."""
+    monkeypatch.setattr(session.os, "getloadavg", lambda: (1e6, 0.0, 0.0))
+    assert session.LAST_SECONDS * session.slowdown() < pool.MAX_SECONDS
+    monkeypatch.setattr(session.os, "cpu_count", lambda: 2)
+    graded = session.GradingSession.__new__(session.GradingSession)
+    graded._started, graded._slow, graded._over = session.time.monotonic() - 300.0, 1.0, False
+    found = []
+    for load in (4.0, 0.0, 2.0):
+        monkeypatch.setattr(session.os, "getloadavg", lambda load=load: (load, 0.0, 0.0))
+        found.append(graded._out_of_time())
+    assert found == [False, False, False]
+    graded._slow = 1.0
+    assert [graded._out_of_time(), graded._out_of_time()] == [True, True]
+    monkeypatch.setattr(session.os, "getloadavg", lambda: (8.0, 0.0, 0.0))
+    assert graded._out_of_time()
