@@ -137,44 +137,18 @@ def layer_places(attentions: Sequence[str], *memory: torch.Tensor) -> DropoutFac
     return DropoutFact([6, 2, 1, SOME], loaded, [[x, *memory]], fact="places")
 
 
-def stack_places(attentions: Sequence[str], *memory: torch.Tensor) -> DropoutFact:
-    """Ask for `places` of a stack of two layers, in which all samples are the same single token.
-
-    Its vector has two features when the position is added. Of the sublayers, only the first layer's first
-    attention puts out anything, another feature: this makes 8 forms. The factor of the embedding is 2, so
-    the other features are exactly 0: norm after norm, they would make a rounding error large.
-    """
-    vector, first = torch.tensor([3.0, 0.0, 2.0, 0.0]), torch.tensor([0.0, 1.0] * 2)
-    loaded = {
-        "embedding.embed.weight": ((vector - first) / 2).repeat(7, 1),
-        "project.weight": torch.eye(7, 4),
-        "project.bias": torch.zeros(7),
-    }
-    for layer in range(2):
-        for name in attentions:
-            size = 2.0 if layer == 0 and name == attentions[0] else 0.0
-            loaded |= _puts_out(f"layers.{layer}.{name}", 3, size, width=4)
-        loaded |= {
-            f"layers.{layer}.feed_forward.linear2.weight": torch.zeros(4, 1),
-            f"layers.{layer}.feed_forward.linear2.bias": torch.zeros(4),
-        }
-        loaded |= _plain_norms(f"layers.{layer}.", len(attentions) + 1, width=4)
-    ids = torch.full((1000, 1), 5)
-    return DropoutFact([7, 4, 2, 2, 1, 3, SOME], loaded, [[ids, *memory]], fact="places")
-
-
-def _puts_out(attention: str, feature: int, size: float, width: int = 6) -> dict[str, torch.Tensor]:
+def _puts_out(attention: str, feature: int, size: float) -> dict[str, torch.Tensor]:
     """Return weights of an attention that puts out `size` as one feature, and 0 as the others."""
     return {
-        f"{attention}.w_v.weight": torch.zeros(width, width),
-        f"{attention}.w_v.bias": torch.zeros(width),
-        f"{attention}.w_o.bias": size * torch.eye(width)[feature],
+        f"{attention}.w_v.weight": torch.zeros(6, 6),
+        f"{attention}.w_v.bias": torch.zeros(6),
+        f"{attention}.w_o.bias": size * torch.eye(6)[feature],
     }
 
 
-def _plain_norms(path: str, norms: int, width: int = 6) -> dict[str, torch.Tensor]:
+def _plain_norms(path: str, norms: int) -> dict[str, torch.Tensor]:
     """Return weights 1 and biases 0 for the norms of a layer."""
-    parts = (("weight", torch.ones(width)), ("bias", torch.zeros(width)))
+    parts = (("weight", torch.ones(6)), ("bias", torch.zeros(6)))
     return {f"{path}norm{number}.{part}": value for number in range(1, norms + 1) for part, value in parts}
 
 

@@ -2,7 +2,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from autograder.judge import masks, modules
-from autograder.judge.dropout import layer_places
 from autograder.judge.table import (
     FINISHED_ATTENTION, NEARLY_ALL, CallModule, Check, Draw, ExerciseChecks, arguments, defaults, example,
     gradients_match, module_learns_too, positions_change, properties,
@@ -46,7 +45,6 @@ exercise = ExerciseChecks(reference=stand_ins_models.CausalDecoderLayer, exclude
           lambda d: modules.changed_positions(_layer(d, (3, 6)), 0, (1,), d.normal(6, D, scale=2)),
           positions_change("all tokens of sample 1 change"), 0.5),
     *dropout_checks(lambda d, init, *sizes: _layer(d, sizes, init=init),
-        lambda _: layer_places(["self_attention"]),
         "in train mode, dropout applies to the output of each sublayer, before it is added"),
     arguments(lambda d: _layer(d, (2, 4)), names=["x"]),
     Check("learns", "gradients reach every parameter and x",

@@ -4,7 +4,6 @@ from functools import partial
 import torch
 
 from autograder.judge import masks, modules
-from autograder.judge.dropout import layer_places
 from autograder.judge.table import (
     FINISHED_ATTENTION, NEARLY_ALL, Check, Draw, ExerciseChecks, arguments, defaults, ends_in_norm, example,
     gradients_match, matches_reference, module_learns_too, positions_change, properties,
@@ -81,7 +80,6 @@ exercise = ExerciseChecks(reference=stand_ins_models.DecoderLayer, judge=matches
           positions_change("all source tokens of sample 1 change"), 0.5),
     *dropout_checks(
         lambda d, init, batch, length: _layer(d, _batch(d, batch, length, 7, int(init[0])), init=init),
-        lambda d: layer_places(["self_attention", "cross_attention"], d.normal(50, 3, 6)),
         "in train mode, dropout applies to the output of each sublayer, before the residual connection"),
     arguments(lambda d: _layer(d, [*_batch(d, 2, 3, 4), masks.target([3, 2]), masks.padding([1, 4])]),
               LAST, names=NAMES),

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import torch
 
 from autograder.judge import dropout, modules, weights
-from autograder.judge.table import CallModule, Check, Draw, Operation, module
+from autograder.judge.table import CallModule, Check, Draw, module
 
 D, HEADS, D_FF = 12, 3, 20
 INIT = (D, HEADS, D_FF, 0.0)
@@ -23,13 +23,11 @@ def layer_call(
     return module(init, weights.silenced(drawn, *silent), *calls)
 
 
-def dropout_checks(
-    ask: Callable[[Draw, Init, int, int], CallModule], places: Callable[[Draw], Operation], title: str
-) -> list[Check]:
+def dropout_checks(ask: Callable[[Draw, Init, int, int], CallModule], title: str) -> list[Check]:
     """Return the checks of a layer's dropout.
 
     `ask` takes a draw, the constructor's arguments, the number of samples and that of tokens, and
-    returns a call of the layer. `places` asks where dropout acts. `title` belongs to the check of train mode.
+    returns a call of the layer. `title` belongs to the check of train mode.
     """
     return [
         Check("eval-repeats", "in eval mode, nothing is dropped",
@@ -42,9 +40,7 @@ def dropout_checks(
         Check("feed-forward-drops", "the layer's dropout reaches its feed-forward network",
               lambda d: _drops_inside(ask(d, (24, 2, 1, 0.9), 4, 10)), dropout.holds, 0.5),
         Check("nothing-to-drop", "with dropout 0, nothing is dropped in train mode either",
-              lambda d: _drops_nothing(ask(d, (D, HEADS, 40, 0.0), 4, 6)), dropout.holds, 0.25),
-        Check("drops-in-place", "dropout drops single features, and nothing besides what the exercise says",
-              places, dropout.in_place, 0.25),
+              lambda d: _drops_nothing(ask(d, (D, HEADS, 40, 0.0), 4, 6)), dropout.holds, 0.5),
     ]
 
 

@@ -233,7 +233,7 @@ class WriteFacts(Write):
 
 @dataclass(frozen=True)
 class FailingWrite(Write):
-    """Let the function write with a `choose` that raises at its third call, or a model that does at once.
+    """Let the function write with a `choose` or a model that raises at its third call.
 
     `where` is "choose" or "model". The result is the mode that the model is left in, whether an exception
     reached the caller, and whether that was another one, raised in its place.
@@ -244,7 +244,7 @@ class FailingWrite(Write):
     def run(self, answer: Answer) -> Any:
         model, calls = self.model(), 0
         if self.where == "model":
-            model.fails_at = 1
+            model.fails_at = 3
 
         def choose(logits: torch.Tensor) -> torch.Tensor:
             nonlocal calls

@@ -34,7 +34,7 @@ class DropoutOnWeights(ModuleOperation):
 
     def read(self, value: Any) -> dict[str, bool]:
         live, calm = map(self.output, value)
-        if (calm - 1 - BIAS).abs().max() < CLOSE:  # else the bias is missing, or something else is wrong
+        if (calm - 1).abs().max() > CLOSE:  # else `w_o` is not used, nor its bias
             live, calm = live - BIAS, calm - BIAS
         factors = (live / calm).nan_to_num(1.0)  # 0 / 0 is no change
         heads = factors.reshape(*factors.shape[:-1], self.init[1], -1)  # (B, T_q, H, K)
